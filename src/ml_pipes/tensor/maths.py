@@ -1,0 +1,285 @@
+"""Arithmetic on named arrays.
+
+Knows numbers. Knows nothing of what they stand for.
+Integers are promoted to floats wide enough to hold them, never cut or wrapped.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ml_pipes.operator import Operator
+from ml_pipes.tensor._names import replace_one
+from ml_pipes.tensor.types import Array, TensorPayload, TensorRegistry
+
+__all__ = [
+    "ArgMax",
+    "AsType",
+    "MapTensor",
+    "MultiplyTensors",
+    "Scale",
+    "Sigmoid",
+    "Softmax",
+    "argmax",
+    "sigmoid",
+    "softmax",
+]
+
+
+def sigmoid(array: Array) -> Array:
+    """Give ``1 / (1 + exp(-x))`` of each value, without overflow at either end.
+
+    Args:
+        array: any shape. Floats keep their dtype (float16 is computed in float32);
+            integers give float32, or float64 where float32 could not hold them.
+
+    Returns:
+        The same shape, values in [0, 1]; NaN stays NaN.
+    """
+    wide = array.astype(np.result_type(array.dtype, np.float32), copy=False)
+    # exp only of what is not positive: it cannot overflow.
+    small = np.exp(-np.abs(wide))
+    result: Array = np.where(wide >= 0, 1, small) / (1 + small)
+    return result.astype(_floating(array.dtype), copy=False)
+
+
+def softmax(array: Array, axis: int = -1) -> Array:
+    """Give each value's share of the exponentials along an axis.
+
+    Args:
+        array: any shape; dtypes as in :func:`sigmoid`.
+        axis: the axis along which the shares add up to 1. When it is 0 long the
+            result is an empty copy.
+
+    Returns:
+        The same shape; a slice that holds NaN, or nothing but -inf, gives NaN.
+    """
+    if array.size == 0:
+        return array.astype(_floating(array.dtype))
+    wide = array.astype(np.result_type(array.dtype, np.float32), copy=False)
+    with np.errstate(invalid="ignore"):
+        powers = np.exp(wide - wide.max(axis=axis, keepdims=True))
+        shares: Array = powers / powers.sum(axis=axis, keepdims=True)
+    return shares.astype(_floating(array.dtype), copy=False)
+
+
+def argmax(array: Array, axis: int = -1) -> Array:
+    """Give the place of the largest value along an axis, the first of equal ones.
+
+    Args:
+        array: any shape and real dtype. NaN is never the largest, unless there is nothing else.
+        axis: the axis to look along; it is gone from the result. When it is 0 long the places are 0.
+
+    Returns:
+        int32.
+    """
+    if array.shape[axis] == 0:
+        return np.zeros(np.delete(array.shape, axis), np.int32)
+    places: Array = array.argmax(axis=axis)
+    if array.dtype.kind == "f" and np.isnan(_picked(array, places, axis)).any():
+        places = np.where(np.isnan(array), -np.inf, array).argmax(axis=axis)
+    return np.asarray(places, np.int32)
+
+
+@Operator
+class AsType:
+    """Cast one named array, or a whole value.
+
+    With ``src`` the value must be a registry. Without, it may be an array, a
+    payload (its dtype text is updated), or a tuple or list of these, and keeps its kind.
+    """
+
+    def __init__(self, dtype: str, src: str | None = None, as_: str | None = None) -> None:
+        """Configure the step.
+
+        Args:
+            dtype: the dtype to cast to, such as ``float32``.
+            src: the tensor of a registry to cast; None casts the whole value.
+            as_: where to write, ``src`` by default.
+
+        Raises:
+            ValueError: ``dtype`` is none, or ``as_`` is given without ``src``.
+        """
+        if as_ is not None and src is None:
+            raise ValueError(f"AsType: as_={as_!r} needs src=, the tensor of a registry to cast")
+        try:
+            self._dtype = np.dtype(dtype)
+        except TypeError:
+            raise ValueError(f"AsType: {dtype!r} is no dtype; name one such as 'float32'") from None
+        self.dtype = dtype
+        self.src = src
+        self.as_ = as_
+
+    def __call__(self, value: Any) -> Any:  # noqa: ANN401 # the kind that comes is the kind that goes
+        """Give the value with its arrays cast; TypeError when it is of another kind."""
+        if self.src is None:
+            return self._cast(value)
+        if not isinstance(value, TensorRegistry):
+            raise TypeError(
+                f"AsType: src={self.src!r} needs a TensorRegistry, got {type(value).__name__}; leave src out"
+            )
+        return replace_one(value, self.src, self.as_, lambda array: array.astype(self._dtype))
+
+    def _cast(self, value: Any) -> Any:  # noqa: ANN401 # as above
+        if isinstance(value, np.ndarray):
+            return value.astype(self._dtype)
+        if isinstance(value, TensorPayload):
+            return TensorPayload(value.array.astype(self._dtype), value.layout, str(self._dtype))
+        if type(value) in (tuple, list):
+            return type(value)(self._cast(item) for item in value)
+        way_out = "; name its tensor with src=" if isinstance(value, TensorRegistry) else ""
+        raise TypeError(
+            "AsType: takes an array, a TensorPayload, or a tuple or list of these, "
+            f"got {type(value).__name__}{way_out}"
+        )
+
+
+@Operator
+class Sigmoid:
+    """Squash a tensor's values into [0, 1]; see :func:`sigmoid`."""
+
+    def __init__(self, src: str, as_: str | None = None) -> None:
+        """Read ``src``, write ``as_`` (``src`` by default)."""
+        self.src = src
+        self.as_ = as_
+
+    def __call__(self, tensors: TensorRegistry) -> TensorRegistry:
+        """Give a registry with the squashed tensor."""
+        return replace_one(tensors, self.src, self.as_, sigmoid)
+
+
+@Operator
+class Softmax:
+    """Turn a tensor's values into shares that add up to 1 along an axis; see :func:`softmax`."""
+
+    def __init__(self, src: str, axis: int = -1, as_: str | None = None) -> None:
+        """Read ``src``, add up along ``axis``, write ``as_`` (``src`` by default)."""
+        self.src = src
+        self.axis = axis
+        self.as_ = as_
+
+    def __call__(self, tensors: TensorRegistry) -> TensorRegistry:
+        """Give a registry with the shares."""
+        return replace_one(tensors, self.src, self.as_, lambda array: softmax(array, self.axis))
+
+
+@Operator
+class Scale:
+    """Multiply a tensor by numbers known beforehand; floats keep their dtype."""
+
+    def __init__(self, src: str, by: float | tuple[float, ...] | list[float], as_: str | None = None) -> None:
+        """Configure the step.
+
+        Args:
+            src: the tensor to read. Floats keep their dtype; integers give float32, or
+                float64 where float32 could not hold them.
+            by: one factor, or one for each value of the last axis.
+            as_: where to write, ``src`` by default.
+
+        Raises:
+            TypeError: a factor is no number.
+        """
+        factors = np.asarray(by)
+        if factors.dtype.kind not in "iuf" or factors.ndim > 1:
+            raise TypeError(f"Scale: by must be a number, or a tuple or list of numbers, got {by!r}")
+        self.src = src
+        self.by = by
+        self.as_ = as_
+        self._factors = factors.astype(np.float64)
+
+    def __call__(self, tensors: TensorRegistry) -> TensorRegistry:
+        """Give a registry with the scaled tensor; ValueError when the factors do not fit its last axis."""
+        return replace_one(tensors, self.src, self.as_, self._scale)
+
+    def _scale(self, array: Array) -> Array:
+        many = self._factors.size if self._factors.ndim else None
+        if many is not None and (array.ndim == 0 or array.shape[-1] != many):
+            raise ValueError(
+                f"Scale: {many} factors do not fit the last axis of {self.src!r} of shape {array.shape}"
+            )
+        wide = np.result_type(array.dtype, np.float32)
+        scaled: Array = array.astype(wide, copy=False) * self._factors.astype(wide)
+        return scaled.astype(_floating(array.dtype), copy=False)
+
+
+@Operator
+class MultiplyTensors:
+    """Multiply two tensors value by value, such as objectness and class scores.
+
+    Shapes broadcast as in NumPy. Two integer tensors give int64 (uint64 for two
+    unsigned ones of that width), so that small integers do not wrap.
+    """
+
+    def __init__(self, left: str, right: str, as_: str | None = None) -> None:
+        """Read ``left`` and ``right``, write ``as_`` (``left`` by default)."""
+        self.left = left
+        self.right = right
+        self.as_ = as_
+
+    def __call__(self, tensors: TensorRegistry) -> TensorRegistry:
+        """Give a registry with the product; ValueError when the shapes do not broadcast."""
+        left, right = tensors[self.left], tensors[self.right]
+        dtype = np.result_type(left.dtype, right.dtype)
+        if dtype.kind in "iu" and dtype != np.uint64:
+            dtype = np.dtype(np.int64)
+        try:
+            product = np.multiply(left, right, dtype=dtype)
+        except ValueError as error:
+            raise ValueError(
+                f"MultiplyTensors: {self.left!r} of shape {left.shape} and {self.right!r} of shape "
+                f"{right.shape} do not fit each other"
+            ) from error
+        return tensors.replace(**{self.as_ or self.left: product})
+
+
+@Operator
+class ArgMax:
+    """Find where a tensor is largest along an axis, such as each box's class; see :func:`argmax`."""
+
+    def __init__(self, src: str, axis: int = -1, as_: str | None = None) -> None:
+        """Read ``src``, look along ``axis``, write ``as_`` (``src`` by default)."""
+        self.src = src
+        self.axis = axis
+        self.as_ = as_
+
+    def __call__(self, tensors: TensorRegistry) -> TensorRegistry:
+        """Give a registry with the int32 places."""
+        return replace_one(tensors, self.src, self.as_, lambda array: argmax(array, self.axis))
+
+
+@Operator
+class MapTensor:
+    """Apply a function to one tensor."""
+
+    def __init__(self, src: str, fn: Callable[[Array], Array], as_: str | None = None) -> None:
+        """Configure the step.
+
+        Args:
+            src: the tensor to read.
+            fn: an array to an array; it must not write to the one it is given.
+            as_: where to write, ``src`` by default.
+
+        Raises:
+            TypeError: ``fn`` cannot be called.
+        """
+        if not callable(fn):
+            raise TypeError(f"MapTensor: fn must be a function of an array, got {fn!r}")
+        self.src = src
+        self.fn = fn
+        self.as_ = as_
+
+    def __call__(self, tensors: TensorRegistry) -> TensorRegistry:
+        """Give a registry with what ``fn`` returns."""
+        return replace_one(tensors, self.src, self.as_, self.fn)
+
+
+def _floating(dtype: np.dtype[Any]) -> np.dtype[Any]:
+    """Give the dtype itself when it is a float, else the float that holds it."""
+    return dtype if dtype.kind == "f" else np.result_type(dtype, np.float32)
+
+
+def _picked(array: Array, places: Array, axis: int) -> Array:
+    return np.take_along_axis(array, np.expand_dims(places, axis), axis)
