@@ -19,6 +19,8 @@ class ShortCircuit(enum.Enum):
     def __repr__(self) -> str:
         return "SHORT_CIRCUIT"
 
+    __str__ = __repr__
+
 
 SHORT_CIRCUIT: Final = ShortCircuit.SHORT_CIRCUIT
 """Returned by a step, it ends the run and is its result; in a region of items it drops the item."""

@@ -1,0 +1,42 @@
+"""The note that says where an exception came from: the step, and which item of which regions.
+
+An exception's own words, type and identity stay; one note grows on its way out.
+Knows exceptions and labels. Knows nothing of plans.
+"""
+
+from __future__ import annotations
+
+__all__ = ["note_item", "note_step"]
+
+_PLACES = "_ml_pipes_places"
+_START = "in step "
+
+
+def note_step(error: BaseException, label: str, *, leaf: bool) -> None:
+    """The error leaves this step; ``leaf`` when the step runs no steps of ours.
+
+    A leaf begins the note anew, so that one exception object raised again and
+    again does not grow.
+    """
+    places: tuple[str, ...] = error.__dict__.get(_PLACES, ())
+    if not places or (leaf and places[0] == label):
+        places = (label,)
+    elif places[-1].startswith("item "):
+        places = (*places[:-1], f"{places[-1]} of {label}")
+    elif places[-1] != label:
+        places = (*places, f"in {label}")
+    _write(error, places)
+
+
+def note_item(error: BaseException, item: int) -> None:
+    """The error leaves the run of a region's body for the item at this index."""
+    places: tuple[str, ...] = error.__dict__.get(_PLACES, ())
+    _write(error, (*places, f"item {item}"))
+
+
+def _write(error: BaseException, places: tuple[str, ...]) -> None:
+    # By the dict: an exception class may refuse attributes (a frozen dataclass does).
+    state = error.__dict__
+    state[_PLACES] = places
+    kept = [note for note in state.get("__notes__", ()) if not note.startswith(_START)]
+    state["__notes__"] = [*kept, _START + ", ".join(places)]

@@ -1,0 +1,153 @@
+"""Operators become a plan, once: labels, argument counts, the tree of regions.
+
+Knows what each kind of step is. Knows nothing of how a value is carried through.
+"""
+
+from __future__ import annotations
+
+import enum
+import inspect
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ml_pipes._engine.older import adapted
+from ml_pipes._threads.owned import Owned
+from ml_pipes.context import ContextOp
+from ml_pipes.errors import SignatureError, StructureError
+from ml_pipes.operator import get_operator_name
+from ml_pipes.region import RegionCloser, RegionOpener
+
+__all__ = ["Kind", "Plan", "Step", "make_plan"]
+
+
+class Kind(enum.Enum):
+    """How a step takes the value."""
+
+    CALL = "called with the value"
+    SPREAD = "called with the parts of a tuple"
+    CONTEXT = "applied to the value and the context"
+    REGION = "runs the steps up to its closer"
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One step.
+
+    Attributes:
+        label: ``i:name``; i counts over the whole flattened list, closers too.
+        operator: what was put in the list.
+        kind: how it takes the value.
+        act: what the driver calls: the operator, or the method of its kind.
+        arity: how many positional parameters it has.
+        body: of a region, the steps up to its closer.
+        owned: of a region, what it holds for its lifetime.
+    """
+
+    label: str
+    operator: Any
+    kind: Kind
+    act: Callable[..., Any]
+    arity: int = 1
+    body: Plan | None = None
+    owned: Owned | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """The steps of a pipeline, or of a region's body.
+
+    Attributes:
+        steps: in order; a region is one step that holds its body.
+        fast: per step what the untraced driver needs: the callable, and the
+            step where it is not just called with the value.
+    """
+
+    steps: tuple[Step, ...]
+    fast: tuple[tuple[Callable[..., Any], Step | None], ...]
+
+
+@dataclass(slots=True)
+class _Open:
+    """A region whose closer has not come yet; the outermost one is the pipeline itself."""
+
+    label: str
+    opener: Any
+    steps: list[Step]
+
+
+def make_plan(operators: Sequence[Any]) -> Plan:
+    """Compile a flat list of operators.
+
+    Raises:
+        StructureError: a region is not opened and closed rightly.
+        SignatureError: a step cannot be called with positional arguments only.
+    """
+    open_regions = [_Open("", None, [])]
+    for index, operator in enumerate(operators):
+        label = f"{index}:{get_operator_name(operator)}"
+        if isinstance(operator, RegionOpener):
+            _closing_type(operator, label)
+            open_regions.append(_Open(label, operator, []))
+        elif isinstance(operator, RegionCloser):
+            region = _close(open_regions, operator, label)
+            open_regions[-1].steps.append(region)
+        else:
+            open_regions[-1].steps.append(_simple_step(operator, label))
+    unclosed = open_regions[-1]
+    if unclosed.opener is not None:
+        closer = unclosed.opener.closing_type.__name__
+        raise StructureError(f"{unclosed.label} has no matching {closer}; add {closer}() after its last step")
+    return _plan(unclosed.steps)
+
+
+def _plan(steps: Iterable[Step]) -> Plan:
+    steps = tuple(steps)
+    return Plan(steps, tuple((step.act, None if step.kind is Kind.CALL else step) for step in steps))
+
+
+def _closing_type(opener: RegionOpener[Any, Any], label: str) -> None:
+    closing_type = getattr(opener, "closing_type", None)
+    if not (isinstance(closing_type, type) and issubclass(closing_type, RegionCloser)):
+        raise StructureError(f"{label} must name its closing_type, a subclass of RegionCloser")
+
+
+def _close(open_regions: list[_Open], closer: RegionCloser, label: str) -> Step:
+    region = open_regions.pop()
+    if region.opener is None:
+        raise StructureError(f"{label} has no matching opener; put the region's opener before it, or remove it")
+    wanted = region.opener.closing_type
+    if not isinstance(closer, wanted):
+        raise StructureError(f"{region.label} must be closed with {wanted.__name__}, not {label}")
+    opener = adapted(region.opener)
+    return Step(region.label, opener, Kind.REGION, opener.run, body=_plan(region.steps), owned=Owned())
+
+
+def _simple_step(operator: Any, label: str) -> Step:
+    if isinstance(operator, ContextOp):
+        return Step(label, operator, Kind.CONTEXT, operator.apply)
+    arity = _arity(operator, label)
+    return Step(label, operator, Kind.CALL if arity == 1 else Kind.SPREAD, operator, arity)
+
+
+def _arity(operator: Any, label: str) -> int:
+    """How many positional parameters the step has; defaults do not shorten the count."""
+    if not callable(operator):
+        raise SignatureError(f"{label} must define __call__, or be a region, a ContextOp or an Inline")
+    try:
+        parameters = inspect.signature(operator).parameters.values()
+    except (TypeError, ValueError):
+        raise SignatureError(
+            f"{label} has no signature that can be read; wrap it: lambda value: {get_operator_name(operator)}(value)"
+        ) from None
+    for parameter in parameters:
+        if parameter.kind is inspect.Parameter.VAR_POSITIONAL:
+            raise SignatureError(f"{label} takes variadic positional parameters (*{parameter.name}); name them")
+        if parameter.kind in {inspect.Parameter.KEYWORD_ONLY, inspect.Parameter.VAR_KEYWORD}:
+            raise SignatureError(
+                f"{label} takes non-positional parameters ({parameter.name}); a pipeline chains operators by argument "
+                "position: make it positional, or set it where the operator is built"
+            )
+    if not parameters:
+        raise SignatureError(f"{label} takes no parameter, so no value can be given to it")
+    return len(parameters)

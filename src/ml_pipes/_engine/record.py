@@ -1,0 +1,165 @@
+"""What happened in a run, written down while it happens, and the twin that writes nothing.
+
+A step costs one tuple; spans are made of the tuples when somebody reads them.
+Knows steps and times. Knows nothing of how steps are run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any, Final
+
+from ml_pipes._engine.plan import Kind, Step
+from ml_pipes._threads.batcher import Ticket
+from ml_pipes._threads.clock import now, thread_id
+from ml_pipes.control import SHORT_CIRCUIT
+from ml_pipes.tracing import InvocationTrace, StepSpan, mean_trace
+
+__all__ = ["NO_RECORD", "NO_REGION", "Recorder", "RegionRecord"]
+
+
+class RegionRecord:
+    """The runs of one region's body within one run of the steps around it."""
+
+    __slots__ = ("runs", "ticket")
+
+    def __init__(self) -> None:
+        self.runs: list[Recorder] = []
+        self.ticket: Ticket[Any] | None = None
+
+    def run(self, item: int | None) -> Recorder:
+        """A recorder for one more run of the body, on any thread."""
+        recorder = Recorder(item)
+        self.runs.append(recorder)
+        return recorder
+
+
+class Recorder:
+    """One run: a row per step ``(step, started, ended, error, dropped, region)``."""
+
+    __slots__ = ("_item", "_region", "_rows", "_started", "_thread")
+
+    def __init__(self, item: int | None = None) -> None:
+        self._item = item
+        self._rows: list[tuple[Step, float, float, bool, bool, RegionRecord | None]] = []
+        self._region: RegionRecord | None = None
+        self._thread = thread_id()
+        self._started = now()
+
+    def region(self) -> RegionRecord:
+        """The record of the region that runs next; it goes into the next row."""
+        self._region = RegionRecord()
+        return self._region
+
+    def add(self, step: Step, started: float, value: Any, *, error: bool = False) -> None:
+        """The step ended now, with this value or with an error."""
+        self._rows.append((step, started, now(), error, value is SHORT_CIRCUIT, self._region))
+        self._region = None
+
+    @property
+    def dropped(self) -> bool:
+        """The run ended with a short-circuit."""
+        return bool(self._rows) and self._rows[-1][4]
+
+    def trace(self, batch_size: float | None = None) -> InvocationTrace:
+        """The run as a trace; nothing may be added after it."""
+        ended = self._rows[-1][2] if self._rows else self._started
+        return InvocationTrace(
+            self._spans,
+            ended - self._started,
+            batch_size,
+            start_time=self._started,
+            thread=self._thread,
+            item=self._item,
+        )
+
+    def _spans(self) -> Iterator[StepSpan]:
+        for step, started, ended, error, dropped, region in self._rows:
+            if region is None:
+                yield StepSpan(
+                    step.label,
+                    started,
+                    ended - started,
+                    error,
+                    attributes={"dropped": 1} if dropped else {},
+                    operator_type=type(step.operator),
+                    thread=self._thread,
+                )
+            elif region.ticket is None:
+                yield _region_span(step, started, ended, error, region.runs, self._thread)
+            else:
+                yield from _ticket_spans(step, (started, ended), error, region.ticket, self._thread)
+
+
+def _region_span(
+    step: Step, started: float, ended: float, error: bool, runs: list[Recorder], thread: int
+) -> StepSpan:
+    workers = getattr(step.operator, "max_concurrency", None)
+    dropped = sum(run.dropped for run in runs)
+    traces = tuple(run.trace() for run in sorted(runs, key=lambda run: run._item or 0))
+    mean = mean_trace(traces)
+    return StepSpan(
+        step.label,
+        started,
+        ended - started,
+        error,
+        attributes={"seen": len(runs), "emitted": len(runs) - dropped, "dropped": dropped},
+        child_trace=InvocationTrace(
+            mean.spans, mean.total_duration_s, len(runs), workers, start_time=mean.start_time, thread=mean.thread
+        ),
+        operator_type=type(step.operator),
+        runs=traces,
+        thread=thread,
+    )
+
+
+def _ticket_spans(
+    step: Step, span_s: tuple[float, float], error: bool, ticket: Ticket[Any], thread: int
+) -> Iterator[StepSpan]:
+    """A wait and the batch's run apart; the run is one and the same for all who were in the batch."""
+    kind = type(step.operator)
+    started, ended = span_s
+    left = ended if ticket.started_at is None else ticket.started_at
+    wait = StepSpan(f"{step.label}[wait]", started, left - started, operator_type=kind, thread=thread)
+    if ticket.started_at is None:  # the caller stopped waiting
+        yield replace(wait, error=error)
+        return
+    record = getattr(ticket.runner, "record", NO_REGION)
+    runs = tuple(run.trace(ticket.batch_size) for run in record.runs)
+    yield wait
+    yield StepSpan(
+        step.label,
+        ticket.started_at,
+        ticket.ended_at - ticket.started_at,
+        error,
+        child_trace=runs[0] if runs else None,
+        operator_type=kind,
+        runs=runs,
+        thread=thread,
+    )
+
+
+class _NoRegion:
+    """The twin of a region's record."""
+
+    __slots__ = ()
+
+    runs: tuple[Recorder, ...] = ()
+    ticket = None
+
+    def run(self, item: int | None) -> _NoRecord:  # noqa: ARG002 # the twin takes what the original takes
+        return NO_RECORD
+
+
+class _NoRecord:
+    """The twin of a recorder, for runs that nobody traces."""
+
+    __slots__ = ()
+
+    def region(self) -> _NoRegion:
+        return NO_REGION
+
+
+NO_RECORD: Final = _NoRecord()
+NO_REGION: Final = _NoRegion()

@@ -1,0 +1,139 @@
+"""The blocking driver: it carries one value through a plan, on the caller's thread.
+
+Knows each kind of step. Knows nothing of what operators do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from ml_pipes._engine.locate import note_item, note_step
+from ml_pipes._engine.plan import Kind, Plan, Step
+from ml_pipes._engine.record import NO_RECORD, NO_REGION, Recorder, RegionRecord, _NoRecord, _NoRegion
+from ml_pipes._threads.batcher import Ticket
+from ml_pipes._threads.clock import now
+from ml_pipes.context import Context
+from ml_pipes.control import SHORT_CIRCUIT
+from ml_pipes.errors import StepInputError
+
+__all__ = ["StepBody", "run"]
+
+OwnedT = TypeVar("OwnedT")
+
+_EMPTY = Context()
+_LONGEST_VALUE = 120
+
+
+class _Frame:
+    """What one run of a plan holds beside its value."""
+
+    __slots__ = ("context", "record")
+
+    def __init__(self, record: Recorder | _NoRecord) -> None:
+        self.context = _EMPTY
+        self.record = record
+
+
+class StepBody:
+    """The body of a region's step: each call is one run of its plan, recorded in ``record``."""
+
+    __slots__ = ("_step", "record")
+
+    def __init__(self, step: Step, record: RegionRecord | _NoRegion) -> None:
+        self._step = step
+        self.record = record
+
+    @property
+    def label(self) -> str:
+        """The opener's label."""
+        return self._step.label
+
+    def __call__(self, value: Any, /, *, item: int | None = None) -> Any:
+        body = self._step.body
+        assert body is not None, "a region's step has a body"
+        try:
+            return run(body, value, self.record.run(item))
+        except BaseException as error:
+            if item is not None:
+                note_item(error, item)
+            raise
+
+    def own(self, make: Callable[[str], OwnedT], /) -> OwnedT:
+        """What the step's place holds for its lifetime."""
+        assert self._step.owned is not None, "a region's step owns a place"
+        return self._step.owned.get(lambda: make(self._step.label))
+
+
+def run(plan: Plan, value: Any, record: Recorder | _NoRecord = NO_RECORD) -> Any:
+    """Carry ``value`` through the steps; returns the last one's result, or ``SHORT_CIRCUIT``.
+
+    An exception leaves with its type and identity, and a note of where it was.
+    """
+    frame = _Frame(record)
+    if isinstance(record, Recorder):
+        return _run_recorded(plan, value, frame, record)
+    steps = iter(plan.fast)
+    try:
+        for call, special in steps:
+            value = call(value) if special is None else _advance(special, value, frame)
+            if value is SHORT_CIRCUIT:
+                return value
+    except BaseException as error:
+        # The iterator knows how many steps are left, so the loop need not count.
+        _note(plan.steps[max(len(plan.steps) - steps.__length_hint__(), 1) - 1], error)
+        raise
+    return value
+
+
+def _run_recorded(plan: Plan, value: Any, frame: _Frame, record: Recorder) -> Any:
+    for step in plan.steps:
+        started = now()
+        try:
+            value = _advance(step, value, frame)
+        except BaseException as error:
+            record.add(step, started, None, error=True)
+            _note(step, error)
+            raise
+        record.add(step, started, value)
+        if value is SHORT_CIRCUIT:
+            break
+    return value
+
+
+def _advance(step: Step, value: Any, frame: _Frame) -> Any:
+    """One step."""
+    if step.kind is Kind.CALL:
+        return step.act(value)
+    if step.kind is Kind.SPREAD:
+        if isinstance(value, tuple) and len(value) == step.arity:
+            return step.act(*value)
+        raise StepInputError(_misfit(step, value))
+    if step.kind is Kind.CONTEXT:
+        value, frame.context = step.act(value, frame.context)
+        return value
+    return _run_region(step, value, frame.record.region())
+
+
+def _run_region(step: Step, value: Any, record: RegionRecord | _NoRegion) -> Any:
+    result = step.act(value, StepBody(step, record))
+    if isinstance(result, Ticket):
+        if record is not NO_REGION:
+            record.ticket = result
+        return result.wait()
+    return result
+
+
+def _note(step: Step, error: BaseException) -> None:
+    note_step(error, step.label, leaf=step.kind is not Kind.REGION)
+
+
+def _misfit(step: Step, value: Any) -> str:
+    text = repr(value)
+    if len(text) > _LONGEST_VALUE:
+        text = f"{text[: _LONGEST_VALUE - 1]}…"
+    came = f"a tuple of {len(value)}" if isinstance(value, tuple) else f"a {type(value).__name__}"
+    return (
+        f"Pipeline step {step.label} expects {step.arity} positional arguments, but got current={text}; "
+        f"the step before must return a tuple of {step.arity}, and {came} came"
+    )

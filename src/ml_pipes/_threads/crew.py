@@ -1,0 +1,177 @@
+"""Named threads that help callers through the items they brought.
+
+The calling thread works too, and only ever waits for items that are already
+running: so crews nest in any depth without a deadlock. Knows items and a
+function. Knows nothing of pipelines or traces.
+"""
+
+from __future__ import annotations
+
+import contextvars
+import queue
+import threading
+import weakref
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, Generic, TypeVar
+
+from ml_pipes._threads.clock import Gate
+
+__all__ = ["Crew", "fan_out"]
+
+ItemT = TypeVar("ItemT")
+ResultT = TypeVar("ResultT")
+
+
+class _Job(Generic[ItemT, ResultT]):
+    """One caller's items: taken in order by any thread, results kept in order.
+
+    Since items start in order, every item before a failed one has started too:
+    the failure with the lowest index does not depend on timing.
+    """
+
+    def __init__(self, items: Iterator[ItemT], call: Callable[[ItemT, int], ResultT]) -> None:
+        self._items = items
+        self._call = call
+        self._context = contextvars.copy_context()
+        self._lock = threading.Lock()
+        self._taken = 0
+        self._running: set[int] = set()
+        self._ended = False
+        self._all_done = Gate()
+        self._results: dict[int, ResultT] = {}
+        self._failures: dict[int, BaseException] = {}
+
+    def step(self) -> bool:
+        """Run one item; False when none is left to start."""
+        index = -1
+        try:
+            with self._lock:
+                if self._ended:
+                    return False
+                index = self._taken
+                self._running.add(index)
+                try:
+                    item = next(self._items)
+                except StopIteration:
+                    self._ended = True
+                    return False
+                self._taken += 1
+            # A context of its own: what one item sets does not reach the others.
+            self._results[index] = self._context.copy().run(self._call, item, index)
+        except BaseException as error:
+            self._failures[index] = error
+            self.stop()
+            return False
+        else:
+            return True
+        finally:
+            self._settle(index)
+
+    def stop(self) -> None:
+        """Start no more items."""
+        self._ended = True
+
+    def outcome(self) -> list[ResultT]:
+        """Wait for the items that run; then the results in order, or the failure.
+
+        An interrupt (what is no ``Exception``) comes before the failure of the lowest index.
+        """
+        with self._lock:
+            self._ended = True
+            waiting = bool(self._running)
+        if waiting:
+            self._all_done.wait()
+        with self._lock:
+            _close(self._items)
+        failures, self._failures = self._failures, {}
+        if failures:
+            interrupts = [at for at, error in failures.items() if not isinstance(error, Exception)]
+            raise failures[min(interrupts or failures)]
+        return [self._results[at] for at in range(self._taken)]
+
+    def _settle(self, index: int) -> None:
+        with self._lock:
+            self._running.discard(index)
+            if self._ended and not self._running:
+                self._all_done.open()
+
+
+class Crew:
+    """Up to ``size`` daemon threads, started when first needed, shared fairly by all callers.
+
+    They end when the crew is garbage: they hold its queue, not the crew.
+    """
+
+    def __init__(self, name: str, size: int) -> None:
+        self._name = name
+        self._size = size
+        self._calls: queue.SimpleQueue[_Job[Any, Any] | None] = queue.SimpleQueue()
+        self._threads: list[threading.Thread] = []
+        self._lock = threading.Lock()
+        weakref.finalize(self, _dismiss, self._calls, self._threads).atexit = False
+
+    def call(self, job: _Job[Any, Any], helpers: int) -> None:
+        """Ask for up to ``helpers`` threads to work on the job; returns at once."""
+        wanted = min(helpers, self._size)
+        if len(self._threads) < wanted:
+            self._start(wanted)
+        for _ in range(wanted):
+            self._calls.put(job)
+
+    def _start(self, count: int) -> None:
+        with self._lock:
+            while len(self._threads) < count:
+                thread = threading.Thread(
+                    target=_work, args=(self._calls,), name=f"ml_pipes-{self._name}-{len(self._threads)}", daemon=True
+                )
+                try:
+                    thread.start()
+                except RuntimeError:  # no more threads to be had: the caller does the work alone
+                    return
+                self._threads.append(thread)
+
+
+def fan_out(
+    items: Iterable[ItemT], call: Callable[[ItemT, int], ResultT], crew: Crew | None, helpers: int
+) -> list[ResultT]:
+    """Run ``call(item, index)`` for each item, on this thread and up to ``helpers`` of the crew's.
+
+    Items are drawn one by one as threads come free for them. The first failure
+    stops those not started; those running are waited for.
+
+    Returns:
+        the results, in the order of the items.
+
+    Raises:
+        BaseException: what the failing item of the lowest index raised.
+    """
+    job = _Job(iter(items), call)
+    if crew is not None and helpers > 0:
+        crew.call(job, helpers)
+    try:
+        while job.step():
+            pass
+        return job.outcome()
+    finally:
+        job.stop()  # also when an interrupt ends the waiting
+
+
+def _work(calls: queue.SimpleQueue[_Job[Any, Any] | None]) -> None:
+    """A helper's life: one item of the next caller's, then to the back of the queue if others wait."""
+    while (job := calls.get()) is not None:
+        while job.step():
+            if not calls.empty():
+                calls.put(job)
+                break
+        del job  # an idle helper must not keep the last caller's items alive
+
+
+def _dismiss(calls: queue.SimpleQueue[_Job[Any, Any] | None], threads: list[threading.Thread]) -> None:
+    for _ in threads:
+        calls.put(None)
+
+
+def _close(items: Iterator[Any]) -> None:
+    close = getattr(items, "close", None)
+    if close is not None:
+        close()

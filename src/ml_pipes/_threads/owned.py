@@ -1,0 +1,53 @@
+"""Something with threads or locks: made on first use, once, and anew in a forked child.
+
+Knows when to make it. Knows nothing of what it is.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+import weakref
+from collections.abc import Callable
+from typing import Any, TypeVar, cast
+
+__all__ = ["Owned"]
+
+OwnedT = TypeVar("OwnedT")
+
+_all: weakref.WeakSet[Owned] = weakref.WeakSet()
+
+
+class Owned:
+    """A place for one thing that lives as long as its holder."""
+
+    __slots__ = ("__weakref__", "_lock", "_made")
+
+    def __init__(self) -> None:
+        self._forget()
+        _all.add(self)
+
+    def get(self, make: Callable[[], OwnedT]) -> OwnedT:
+        """What was made first; when nothing was yet, made now, by one thread, the others waiting for it.
+
+        What ``make`` raises goes to the caller, and the next one tries again.
+        """
+        if self._made is None:
+            with self._lock:
+                if self._made is None:
+                    self._made = make()
+        return cast(OwnedT, self._made)
+
+    def _forget(self) -> None:
+        self._made: Any = None
+        self._lock = threading.Lock()
+
+
+def _forget_all() -> None:
+    # The child of a fork has one thread: locks may be held, and queues read, by threads that are not there.
+    for owned in list(_all):
+        owned._forget()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forget_all)

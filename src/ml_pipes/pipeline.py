@@ -1,0 +1,209 @@
+"""Pipeline: a list of operators, called like a function from any number of threads.
+
+Knows how lists are joined, shown and called. Knows nothing of how a value is
+carried through (``_engine``).
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Any, Generic, TypeAlias, TypeVar, Union
+
+from ml_pipes._engine.plan import make_plan
+from ml_pipes._engine.record import Recorder
+from ml_pipes._engine.run import run
+from ml_pipes.context import ContextOp
+from ml_pipes.operator import OperatorDescription
+from ml_pipes.region import RegionCloser, RegionOpener
+from ml_pipes.tracing import TraceCollector
+
+__all__ = ["Embed", "Inline", "OperatorLike", "Pipeline", "PipelineDescription", "embed", "inline"]
+
+InputT = TypeVar("InputT")
+OutputT = TypeVar("OutputT")
+NextT = TypeVar("NextT")
+PipelineT = TypeVar("PipelineT", bound="Pipeline[Any, Any]")
+
+OperatorLike: TypeAlias = Union[
+    Callable[..., Any], RegionOpener[Any, Any], RegionCloser, ContextOp[Any, Any], "Inline[Any, Any]"
+]
+"""What a pipeline's list may hold: a callable of one or more positional parameters, a
+region's opener or closer, a ContextOp, or an Inline."""
+
+
+class Pipeline(Generic[InputT, OutputT]):
+    """Steps that one value goes through in order.
+
+    It holds nothing of a call, so any number of threads may call it at once. A
+    tuple that a step returns is spread over the next step's parameters when that
+    step takes more than one; every other value is handed on whole. A step that
+    returns ``SHORT_CIRCUIT`` ends the call, with that as its result.
+
+    Args:
+        operators: the steps; an :class:`Inline` among them stands for its pipeline's steps.
+
+    Raises:
+        StructureError: a region's opener and closer do not match (a ``ValueError``).
+        SignatureError: a step cannot be called with positional arguments only (a ``TypeError``).
+    """
+
+    def __init__(self, operators: Iterable[OperatorLike] = ()) -> None:
+        self._set(tuple(_flat(operators)))
+        self._collector: TraceCollector | None = None
+
+    def __call__(self, value: InputT) -> OutputT:
+        """Carry one value through.
+
+        Raises:
+            StepInputError: a step of several parameters got no tuple of that length (a ``TypeError``).
+            Exception: whatever a step raises, with a note that says which step, and which item.
+        """
+        collector = self._collector
+        if collector is None:
+            return run(self._plan, value)  # type: ignore[no-any-return] # the last step's type is the user's word
+        return self._traced(value, collector)
+
+    @property
+    def operators(self) -> tuple[Any, ...]:
+        """The steps, flattened; to add some, see :meth:`extend`."""
+        return self._operators
+
+    def extend(self: PipelineT, operators: Iterable[OperatorLike]) -> PipelineT:
+        """Add steps at the end, in place; when they are refused, nothing is added."""
+        self._set((*self._operators, *_flat(operators)))
+        return self
+
+    def __add__(self, other: Pipeline[OutputT, NextT]) -> Pipeline[InputT, NextT]:
+        """One flat pipeline of both lists; they share one context."""
+        if not isinstance(other, Pipeline):
+            return NotImplemented
+        return Pipeline((*self._operators, *other._operators))
+
+    def __rshift__(self, other: Pipeline[OutputT, NextT]) -> Pipeline[InputT, NextT]:
+        """One pipeline after the other, each with its own context; later changes of either are seen."""
+        if not isinstance(other, Pipeline):
+            return NotImplemented
+        links = all(isinstance(operator, Embed) for operator in self._operators)
+        first = self._operators if links else (Embed(self),)
+        return Pipeline((*first, Embed(other)))
+
+    @property
+    def trace_collector(self) -> TraceCollector | None:
+        """Who receives a trace of each call."""
+        return self._collector
+
+    def set_tracing(self, collector: TraceCollector | None) -> None:
+        """Trace each call from now on, and hand the traces to ``collector``; None switches it off."""
+        self._collector = collector
+
+    def describe(self, *, show_defaults: bool = False, verbose: bool = False) -> PipelineDescription:
+        """Show the list, with the operators' arguments.
+
+        Prints it, unless an interactive interpreter is going to show what is returned.
+
+        Args:
+            show_defaults: arguments left at their defaults too.
+            verbose: long values in full.
+        """
+        description = PipelineDescription(
+            [OperatorDescription.from_operator(operator) for operator in self._operators], (show_defaults, verbose)
+        )
+        if not hasattr(sys, "ps1"):
+            print(description)
+        return description
+
+    def __repr__(self) -> str:
+        return PipelineDescription([OperatorDescription.from_operator(op) for op in self._operators]).render()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # The recipe: what regions own is made anew, and collectors stay with their process.
+        return type(self), (self._operators,)
+
+    def _set(self, operators: tuple[Any, ...]) -> None:
+        self._plan = make_plan(operators)
+        self._operators = operators
+
+    def _traced(self, value: Any, collector: TraceCollector) -> Any:
+        recorder = Recorder()
+        try:
+            return run(self._plan, value, recorder)
+        finally:
+            try:
+                collector.on_trace(recorder.trace())
+            except Exception:
+                import logging  # noqa: PLC0415 # only a failing collector needs it
+
+                logging.getLogger("ml_pipes").exception("the trace collector %r failed; the call goes on", collector)
+
+
+@dataclass(frozen=True)
+class PipelineDescription:
+    """The steps of a pipeline, ready to be shown."""
+
+    operators: list[OperatorDescription] = field(default_factory=list)
+    _shown: tuple[bool, bool] = field(default=(False, False), repr=False, compare=False)
+
+    def render(self, *, show_defaults: bool = False, verbose: bool = False) -> str:
+        """The list as it would be written, one step a line."""
+        if not self.operators:
+            return "Pipeline([])"
+        steps = (step.render(show_defaults=show_defaults, verbose=verbose) for step in self.operators)
+        return "Pipeline([\n" + "".join(f"  {step},\n" for step in steps) + "])"
+
+    def __repr__(self) -> str:
+        show_defaults, verbose = self._shown
+        return self.render(show_defaults=show_defaults, verbose=verbose)
+
+
+class Embed(Generic[InputT, OutputT]):
+    """A pipeline as one step, with a context of its own.
+
+    Later changes of the pipeline are seen. Its short-circuit ends the outer call too.
+    """
+
+    def __init__(self, pipeline: Pipeline[InputT, OutputT]) -> None:
+        if not isinstance(pipeline, Pipeline):
+            raise TypeError(f"Embed takes a Pipeline, got a {type(pipeline).__name__}")
+        self.pipeline = pipeline
+
+    def __call__(self, value: InputT) -> OutputT:
+        return self.pipeline(value)
+
+    def __repr__(self) -> str:
+        return _with_indent("Embed", self.pipeline)
+
+
+class Inline(Generic[InputT, OutputT]):
+    """Stands in a list for its pipeline's steps as they are when the list becomes a pipeline; the context is shared."""
+
+    def __init__(self, pipeline: Pipeline[InputT, OutputT]) -> None:
+        if not isinstance(pipeline, Pipeline):
+            raise TypeError(f"Inline takes a Pipeline, got a {type(pipeline).__name__}")
+        self.pipeline = pipeline
+
+    def __repr__(self) -> str:
+        return _with_indent("Inline", self.pipeline)
+
+
+def embed(pipeline: Pipeline[InputT, OutputT]) -> Embed[InputT, OutputT]:
+    """``Embed(pipeline)``."""
+    return Embed(pipeline)
+
+
+def inline(pipeline: Pipeline[InputT, OutputT]) -> Inline[InputT, OutputT]:
+    """``Inline(pipeline)``."""
+    return Inline(pipeline)
+
+
+def _flat(operators: Iterable[Any]) -> Iterator[Any]:
+    for operator in operators:
+        if isinstance(operator, Inline):
+            yield from operator.pipeline.operators
+        else:
+            yield operator
+
+
+def _with_indent(name: str, pipeline: Pipeline[Any, Any]) -> str:
+    return f"{name}({repr(pipeline).replace(chr(10), chr(10) + '  ')})"

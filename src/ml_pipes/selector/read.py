@@ -1,0 +1,96 @@
+"""Following a path into a value.
+
+Knows mappings, sequences and attributes. Knows nothing of pipelines.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from ml_pipes.errors import SelectorIndexError, SelectorRuntimeError
+from ml_pipes.selector.path import SelectorInput, SelectorPart, parse_path, render_path
+
+__all__ = ["Selector"]
+
+_MISSING = object()
+
+
+@dataclass(frozen=True)
+class Selector:
+    """A parsed path; no steps select the value itself."""
+
+    steps: tuple[SelectorPart, ...] = ()
+
+    @classmethod
+    def from_input(cls, selector: SelectorInput | None) -> Selector:
+        """Parse a path as users write it; None selects the value itself."""
+        return cls() if selector is None else cls(parse_path(selector))
+
+    def render_path(self, root_label: str = "x", upto: int | None = None) -> str:
+        """The path, or its first ``upto`` parts, as Python would write it."""
+        return render_path(self.steps[:upto], root_label)
+
+    def select_value(self, value: Any, *, error_prefix: str | None = None, root_label: str = "x") -> Any:
+        """The value at the path.
+
+        Raises:
+            SelectorRuntimeError: a key or an attribute is missing (a ``TypeError``).
+            SelectorIndexError: an index is out of range (an ``IndexError``).
+        """
+        for at, part in enumerate(self.steps):
+            try:
+                found = _index(value, part) if isinstance(part, int) else _name(value, part)
+            except IndexError:
+                raise SelectorIndexError(self._message(at, value, error_prefix, root_label)) from None
+            if found is _MISSING:
+                raise SelectorRuntimeError(self._message(at, value, error_prefix, root_label))
+            value = found
+        return value
+
+    def select_value_or_missing(self, value: Any, *, missing: Any = _MISSING, root_label: str = "x") -> Any:
+        """The value at the path, or ``missing`` when a part of it is not there."""
+        try:
+            return self.select_value(value, root_label=root_label)
+        except (SelectorRuntimeError, SelectorIndexError):
+            return missing
+
+    def _message(self, at: int, value: Any, error_prefix: str | None, root_label: str) -> str:
+        prefix = f"{error_prefix}: " if error_prefix else ""
+        part = self.steps[at]
+        wanted = f"index {part}" if isinstance(part, int) else f"key or attribute {part!r}"
+        return (
+            f"{prefix}cannot resolve {self.render_path(root_label)}: {self.render_path(root_label, at)} "
+            f"is {_kind(value)} and has no {wanted}"
+        )
+
+
+def _index(value: Any, index: int) -> Any:
+    if isinstance(value, Mapping):
+        return value[index] if index in value else _MISSING
+    if isinstance(value, str | bytes) or not hasattr(type(value), "__getitem__"):
+        return _MISSING
+    return value[index]
+
+
+def _name(value: Any, name: str) -> Any:
+    if isinstance(value, Mapping):
+        return value[name] if name in value else _MISSING
+    # Asked without running a property, so that an error inside one is not taken for a missing name.
+    if inspect.getattr_static(value, name, _MISSING) is not _MISSING:
+        return getattr(value, name)
+    if hasattr(type(value), "keys") and hasattr(type(value), "__contains__") and name in value:
+        return value[name]
+    if hasattr(type(value), "__getattr__"):
+        try:
+            return getattr(value, name)
+        except AttributeError:
+            return _MISSING
+    return _MISSING
+
+
+def _kind(value: Any) -> str:
+    size = f" of {len(value)}" if isinstance(value, list | tuple | Mapping) else ""
+    return f"a {type(value).__name__}{size}"

@@ -1,0 +1,64 @@
+"""Batch / UnBatch: concurrent callers meet, and the steps between run once for all of them.
+
+Knows the size and the wait that were asked for. Knows nothing of how callers
+wait (``_threads/batcher.py``).
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, TypeVar
+
+from ml_pipes._threads.batcher import Batcher, Ticket
+from ml_pipes._threads.departure import Departure
+from ml_pipes.operator import Operator
+from ml_pipes.region import Body, RegionCloser, RegionOpener
+
+__all__ = ["Batch", "UnBatch"]
+
+ItemT = TypeVar("ItemT")
+
+
+@Operator
+class UnBatch(RegionCloser):
+    """Ends a :class:`Batch`; each caller goes on with the result at its own place."""
+
+
+@Operator
+class Batch(RegionOpener[ItemT, Any]):
+    """Collect the values of concurrent callers; the steps up to ``UnBatch()`` see them as one list.
+
+    They run once per batch, on the thread of one of the callers, one batch at a
+    time, and must return one result per item, in order. A batch leaves when it
+    is full, or when its oldest item has waited ``timeout`` seconds and no other
+    batch is running; until then it may grow.
+
+    Args:
+        size: most items of a batch.
+        timeout: longest wait for company, seconds from the arrival of the oldest
+            item. It limits the wait, not the run.
+
+    Raises:
+        ValueError: ``size`` is less than 1, or ``timeout`` negative or not finite (when built).
+        BatchSizeError: the steps returned another number of results: to every caller of
+            that batch (a ``RuntimeError``).
+        BaseException: what the steps raise: to every caller of that batch a copy of
+            its own, caused by the original.
+    """
+
+    closing_type = UnBatch
+
+    def __init__(self, size: int, timeout: float = 0.05) -> None:
+        if size < 1:
+            raise ValueError(f"Batch: size must be 1 or more, got {size}")
+        if not (isinstance(timeout, int | float) and math.isfinite(timeout) and timeout >= 0):
+            raise ValueError(f"Batch: timeout must be finite seconds, 0 or more, got {timeout}")
+        self.size = size
+        self.timeout = timeout
+
+    def run(self, value: ItemT, body: Body[list[ItemT], Any]) -> Ticket[ItemT]:
+        batcher = body.own(self._batcher)
+        return batcher.ticket(value, body)
+
+    def _batcher(self, label: str) -> Batcher:
+        return Batcher(label, Departure(self.size, self.timeout))
