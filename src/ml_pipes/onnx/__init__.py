@@ -1,0 +1,30 @@
+"""Models in the ONNX format, run by ONNX Runtime.
+
+Knows tensor payloads. Knows nothing of images, other runtimes or how a pipeline runs.
+"""
+
+try:
+    from ml_pipes.onnx.axes import free_axes
+    from ml_pipes.onnx.cpu import usable_cpus
+    from ml_pipes.onnx.errors import ModelBatchError, ModelNotFoundError, ModelProviderError
+    from ml_pipes.onnx.infer import Infer
+    from ml_pipes.onnx.outputs import Distribute, Extract
+    from ml_pipes.tensor.runtime import RuntimeOutputs
+except ImportError as missing:
+    if missing.name not in ("numpy", "onnxruntime") and "ml-pipes[vision]" not in str(missing):
+        raise
+    raise ImportError(
+        'ml_pipes.onnx needs onnxruntime; install it with: pip install "ml-pipes[onnx]"'
+    ) from missing
+
+__all__ = [
+    "Distribute",
+    "Extract",
+    "Infer",
+    "ModelBatchError",
+    "ModelNotFoundError",
+    "ModelProviderError",
+    "RuntimeOutputs",
+    "free_axes",
+    "usable_cpus",
+]

@@ -1,0 +1,173 @@
+"""A model as one step: tensors in, its outputs out.
+
+Knows payloads and one session. Knows nothing of images, batches or pipelines.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import nullcontext
+from typing import Any
+
+import numpy as np
+
+from ml_pipes._threads.turnstile import Turnstile
+from ml_pipes.errors import ModelError, ModelInputError
+from ml_pipes.onnx.axes import Axes
+from ml_pipes.onnx.axes import free_axes as freed
+from ml_pipes.onnx.feeds import ModelInput, feeds_of
+from ml_pipes.onnx.session import ModelSession, ModelSource, Provider, source_name
+from ml_pipes.operator import Operator
+from ml_pipes.tensor import TensorPayload
+from ml_pipes.tensor.runtime import RuntimeOutputs
+
+__all__ = ["Infer"]
+
+
+@Operator
+class Infer:
+    """Run an ONNX model.
+
+    One object serves any number of threads. The outputs are new arrays that no
+    later call writes to. It pickles and copies as its recipe: the session is made
+    anew, also in a forked child.
+
+    Args:
+        model_path: the model's file, or its bytes.
+        providers: execution providers, the preferred one first; a name or (name, options).
+        input_name: the input that a single payload feeds; the model's first when left out.
+        input_layout: the layout its payloads must have, such as ``NCHW``; for several inputs a tuple, in order.
+        dtype: that of the input, only to be checked against the model's.
+        output_layouts: one per output; ``UNKNOWN`` when left out.
+        serialize: let one call in at a time, for models that must not be run by two threads.
+        threads: CPU threads of one call, the caller's included; by default what the
+            other models of the process have left of the CPUs (see :mod:`ml_pipes.onnx.cpu`).
+        free_axes: declared sides to free before the model is opened; see :func:`ml_pipes.onnx.free_axes`.
+        arena: keep memory between runs; False gives it back after each, which is slower.
+
+    Raises:
+        ModelFileError: the model is missing (also a ``FileNotFoundError``), empty or not a model.
+        ModelProviderError: a provider is not there.
+        ModelInputError: ``input_name``, ``input_layout`` or ``dtype`` is not the model's; later, a value does not fit.
+        ModelBatchError: an axis was freed and the model does not treat items one by one.
+    """
+
+    def __init__(
+        self,
+        model_path: ModelSource,
+        providers: Sequence[Provider] = ("CPUExecutionProvider",),
+        input_name: str | None = None,
+        input_layout: str | tuple[str, ...] = "NCHW",
+        dtype: str | None = None,
+        output_layouts: tuple[str, ...] | None = None,
+        serialize: bool = False,
+        *,
+        threads: int | None = None,
+        free_axes: Axes | None = None,
+        arena: bool = True,
+    ) -> None:
+        if threads is not None and threads < 1:
+            raise ValueError(f"Infer: threads must be 1 or more, got {threads}")
+        self.model_path = model_path
+        self.providers = providers
+        self.input_name = input_name
+        self.input_layout = input_layout
+        self.dtype = dtype
+        self.output_layouts = output_layouts
+        self.serialize = serialize
+        self.threads = threads
+        self.free_axes = free_axes
+        self.arena = arena
+        self._gate = Turnstile()
+        self._renewing = Turnstile()
+        self._session = self._opened(verify=True)
+        self._decide()
+
+    def __call__(self, tensor_payload: ModelInput) -> RuntimeOutputs:
+        session = self._session if self._session.usable else self._renewed()
+        feeds = feeds_of(tensor_payload, session.inputs, self._first, self._layouts)
+        with self._gate if self.serialize else nullcontext():
+            arrays = session.run(feeds)
+        self._check_rows(feeds[self._first], arrays)
+        payloads = map(TensorPayload, arrays, self._output_layouts, [_dtype_text(array) for array in arrays])
+        return RuntimeOutputs(tuple(payloads), self._output_names)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in self.__dict__.items() if name != "_session"}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._session = self._opened(verify=False)
+
+    def _opened(self, *, verify: bool) -> ModelSession:
+        source = self.model_path
+        if self.free_axes is not None:
+            source = freed(source, self.free_axes, verify=verify)
+        return ModelSession(source, self.providers, self.threads, self.arena)
+
+    def _renewed(self) -> ModelSession:
+        """The session of a forked child, made by one thread while the others wait."""
+        with self._renewing:
+            if not self._session.usable:
+                self._session = self._opened(verify=False)
+            return self._session
+
+    def _decide(self) -> None:
+        """Settle once what each call needs: names, layouts, and which outputs have a row per item."""
+        inputs, outputs = self._session.inputs, self._session.outputs
+        if not inputs:
+            raise ModelError(f"Infer: {source_name(self.model_path)} takes no input")
+        names = [port.name for port in inputs]
+        self._first = self.input_name if self.input_name is not None else names[0]
+        if self._first not in names:
+            raise ModelInputError(
+                f"Infer: the model has no input {self._first!r}; it takes {', '.join(names)}"
+            )
+        first = inputs[names.index(self._first)]
+        if self.dtype is not None and self.dtype != first.dtype:
+            raise ModelInputError(
+                f"Infer: dtype={self.dtype!r} was asked for, but the model dtype is {first.dtype}"
+            )
+        self._layouts = self._layouts_of(names)
+        layout = self._layouts[self._first]
+        if first.shape is not None and len(layout) != len(first.shape):
+            raise ModelInputError(
+                f"Infer: input_layout {layout!r} has {len(layout)} axes, but input {self._first!r} takes "
+                f"{len(first.shape)}: {first.shape}; set input_layout, a letter per axis"
+            )
+        self._output_names = tuple(port.name for port in outputs)
+        self._output_layouts = self.output_layouts or ("UNKNOWN",) * len(outputs)
+        if len(self._output_layouts) != len(outputs):
+            raise ValueError(
+                f"Infer: output_layouts has {len(self._output_layouts)} entries for the model's {len(outputs)} "
+                f"outputs: {', '.join(self._output_names)}"
+            )
+        rows = first.shape[0] if first.shape else None
+        shared = isinstance(rows, str) and rows not in ("", "?")
+        self._row_outputs = tuple(
+            at for at, port in enumerate(outputs) if shared and port.shape and port.shape[0] == rows
+        )
+
+    def _layouts_of(self, names: list[str]) -> dict[str, str]:
+        if isinstance(self.input_layout, str):
+            return {self._first: self.input_layout}
+        if len(self.input_layout) != len(names):
+            raise ValueError(
+                f"Infer: input_layout has {len(self.input_layout)} entries for the model's {len(names)} inputs: "
+                f"{', '.join(names)}"
+            )
+        return dict(zip(names, self.input_layout, strict=True))
+
+    def _check_rows(self, given: np.ndarray[Any, Any], arrays: list[np.ndarray[Any, Any]]) -> None:
+        """Refuse an output that has other rows than the input, where the model says that they are the same axis."""
+        for at in self._row_outputs:
+            if arrays[at].shape[:1] != given.shape[:1]:
+                raise ModelError(
+                    f"Infer: output {self._output_names[at]!r}: expected {given.shape[0]} rows, got "
+                    f"{arrays[at].shape[0]} (shape {arrays[at].shape}); the model does not take a batch, "
+                    "give it one item at a time"
+                )
+
+
+def _dtype_text(array: np.ndarray[Any, Any]) -> str:
+    return str(array.dtype)

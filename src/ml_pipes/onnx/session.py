@@ -1,0 +1,198 @@
+"""An ONNX Runtime session: opened with clear errors, its names and types read once.
+
+Knows ONNX Runtime. Knows nothing of payloads, operators or pipelines.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import weakref
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy.typing as npt
+import onnxruntime as ort
+
+from ml_pipes.errors import ModelError, ModelFileError
+from ml_pipes.onnx.cpu import ThreadLease
+from ml_pipes.onnx.errors import ModelNotFoundError, ModelProviderError
+
+__all__ = ["ModelSession", "ModelSource", "Port", "Provider", "check_providers", "source_name"]
+
+ModelSource = str | Path | bytes
+Provider = str | tuple[str, dict[str, Any]]
+
+_PACKAGES = {
+    "CUDAExecutionProvider": "onnxruntime-gpu",
+    "TensorrtExecutionProvider": "onnxruntime-gpu",
+    "OpenVINOExecutionProvider": "onnxruntime-openvino",
+    "DmlExecutionProvider": "onnxruntime-directml",
+    "ROCMExecutionProvider": "onnxruntime-rocm",
+    "MIGraphXExecutionProvider": "onnxruntime-rocm",
+    "QNNExecutionProvider": "onnxruntime-qnn",
+}
+_DTYPES = {
+    "float": "float32",
+    "double": "float64",
+    "bool": "bool",
+    "string": "str",
+    **{name: name for name in ("float16", "int8", "int16", "int32", "int64")},
+    **{name: name for name in ("uint8", "uint16", "uint32", "uint64")},
+}
+_live: weakref.WeakSet[ort.InferenceSession] = weakref.WeakSet()
+_forks = 0
+
+
+@dataclass(frozen=True)
+class Port:
+    """One input or output of a model.
+
+    Attributes:
+        name: as the model has it.
+        dtype: as NumPy spells it; ``str`` for text.
+        shape: a number for a fixed side, a text for a named one, None for any; None when not even the rank is known.
+    """
+
+    name: str
+    dtype: str
+    shape: tuple[int | str | None, ...] | None
+
+
+class ModelSession:
+    """A model that can be run from any number of threads.
+
+    Its workers do not spin between runs: waiting costs no CPU.
+
+    Attributes:
+        inputs: what it takes, in order.
+        outputs: what it gives, in order.
+        threads: its caller and its workers together.
+    """
+
+    def __init__(
+        self, source: ModelSource, providers: Sequence[Provider], threads: int | None, arena: bool
+    ) -> None:
+        """Open the model.
+
+        Raises:
+            ModelFileError: it is missing, empty or not a model.
+            ModelProviderError: a provider is not there or does not start.
+            ModelError: an input or output is not a tensor.
+        """
+        check_source(source)
+        self._lease = ThreadLease(threads)
+        self._made_after = _forks
+        self._session = _opened(source, providers, _options(self._lease.threads, arena))
+        _live.add(self._session)
+        name = source_name(source)
+        self.inputs = tuple(_port(node, name) for node in self._session.get_inputs())
+        self.outputs = tuple(_port(node, name) for node in self._session.get_outputs())
+        self._output_names = [port.name for port in self.outputs]
+
+    @property
+    def threads(self) -> int:
+        """The caller's and the workers together."""
+        return self._lease.threads
+
+    @property
+    def usable(self) -> bool:
+        """False in a forked child, where its workers are missing."""
+        return self._made_after == _forks
+
+    def run(self, feeds: dict[str, npt.NDArray[Any]]) -> list[npt.NDArray[Any]]:
+        """Every output, in order, each a new array."""
+        results: list[npt.NDArray[Any]] = self._session.run(self._output_names, feeds)
+        return results
+
+
+def source_name(source: ModelSource) -> str:
+    """The model as messages call it."""
+    return f"a model of {len(source):,} bytes" if isinstance(source, bytes) else str(source)
+
+
+def check_source(source: ModelSource) -> None:
+    """Raise :class:`ModelFileError` when there is nothing to read."""
+    if isinstance(source, bytes):
+        if not source:
+            raise ModelFileError("Infer: the model is empty (0 bytes)")
+        return
+    path = Path(source)
+    if path.is_dir():
+        raise ModelFileError(f"Infer: {path} is a folder, not a model file")
+    if not path.is_file():
+        raise ModelNotFoundError(f"Infer: there is no model file at {path} (current folder: {Path.cwd()})")
+    if not path.stat().st_size:
+        raise ModelFileError(f"Infer: {path} is empty (0 bytes), not a model")
+
+
+def check_providers(providers: Sequence[Provider]) -> None:
+    """Raise :class:`ModelProviderError` for one that this ONNX Runtime does not have."""
+    if isinstance(providers, str) or not providers:
+        raise ModelProviderError(f"Infer: providers must be a tuple of one name or more, got {providers!r}")
+    available = ort.get_available_providers()
+    for provider in providers:
+        name = provider if isinstance(provider, str) else provider[0]
+        if name not in available:
+            package = _PACKAGES.get(name)
+            way_out = f"install it with: pip install {package}" if package else "check its spelling"
+            raise ModelProviderError(
+                f"Infer: no provider {name!r} in this ONNX Runtime; available: {', '.join(available)}; {way_out}"
+            )
+
+
+def _options(threads: int, arena: bool) -> ort.SessionOptions:
+    options = ort.SessionOptions()
+    options.intra_op_num_threads = threads
+    options.inter_op_num_threads = 1
+    options.enable_cpu_mem_arena = arena
+    # Warnings are about how a model was exported: nothing a caller can change.
+    options.log_severity_level = 3
+    # The process-wide pool that ONNX Runtime offers cannot be told not to spin, so each session has its own.
+    options.add_session_config_entry("session.intra_op.allow_spinning", "0")
+    options.add_session_config_entry("session.inter_op.allow_spinning", "0")
+    return options
+
+
+def _opened(
+    source: ModelSource, providers: Sequence[Provider], options: ort.SessionOptions
+) -> ort.InferenceSession:
+    check_providers(providers)
+    model = source if isinstance(source, bytes) else str(source)
+    try:
+        session = ort.InferenceSession(model, options, providers=list(providers))
+    except Exception as error:
+        raise ModelFileError(
+            f"Infer: {source_name(source)} is not a model that ONNX Runtime {ort.__version__} can run: {error}"
+        ) from error
+    first = providers[0] if isinstance(providers[0], str) else providers[0][0]
+    if first not in session.get_providers():
+        raise ModelProviderError(
+            f"Infer: {first} did not start and ONNX Runtime fell back to {', '.join(session.get_providers())}; "
+            "check its driver and libraries, or ask for CPUExecutionProvider"
+        )
+    return session
+
+
+def _port(node: Any, model: str) -> Port:
+    kind = str(node.type)
+    if not kind.startswith("tensor("):
+        raise ModelError(f"Infer: {node.name!r} of {model} is a {kind}; only tensors can be given and taken")
+    element = kind.removeprefix("tensor(").removesuffix(")")
+    shape = None if node.shape is None else tuple(node.shape)
+    return Port(str(node.name), _DTYPES.get(element, element), shape)
+
+
+def _after_fork() -> None:
+    """Let the child make its own sessions, and never end the parent's, whose workers it could not join."""
+    global _forks  # noqa: PLW0603 # a count of the process, as the process id is
+    _forks += 1
+    for session in list(_live):
+        ctypes.pythonapi.Py_IncRef(ctypes.py_object(session))
+    _live.clear()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)
