@@ -45,7 +45,7 @@ class Turnstile:
 def _free_all() -> None:
     # The child of a fork has one thread; whoever was inside is not there to leave.
     for turnstile in list(_all):
-        turnstile._lock = threading.Lock()
+        turnstile._lock = threading.Lock()  # noqa: SLF001 # this module made it
 
 
 if hasattr(os, "register_at_fork"):

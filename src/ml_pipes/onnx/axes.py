@@ -77,7 +77,7 @@ def free_axes(
 
 def _loaded(source: ModelSource) -> onnx.ModelProto:
     try:
-        import onnx  # noqa: PLC0415 # 50 ms and 20 MB that only this function needs
+        import onnx
     except ModuleNotFoundError as missing:
         raise ImportError('free_axes needs onnx; install it with: pip install "ml-pipes[onnx]"') from missing
     try:

@@ -82,7 +82,7 @@ def _groups(proc: Path, root: Path) -> list[Path]:
         if controllers and "cpu" not in controllers.split(","):
             continue
         for mount in mounts:
-            # In a container the path may be the host's, which cannot be seen here: the mount itself is the group then.
+            # In a container the path may be the host's, which cannot be seen: the mount is the group then.
             inner = Path(group.lstrip("/"))
             folders += [mount / part for part in (inner, *inner.parents)]
     return folders

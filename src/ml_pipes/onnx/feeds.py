@@ -91,7 +91,8 @@ def _by_name(value: Any, ports: Sequence[Port], first: str) -> dict[str, Any]:
             )
         return dict(zip(names, value, strict=True))
     raise ModelInputError(
-        f"Infer: wanted a TensorPayload, a TensorRegistry, a dict or payloads in order, got {type(value).__name__}"
+        "Infer: wanted a TensorPayload, a TensorRegistry, a dict or payloads in order, "
+        f"got {type(value).__name__}"
     )
 
 
@@ -108,13 +109,14 @@ def _check_shape(shape: tuple[int, ...], port: Port) -> None:
         raise ModelInputError(
             f"Infer: input {port.name!r} is declared {_shape_text(port.shape)}, got {shape}: axis "
             f"{', '.join(map(str, wrong))} differs; "
-            f"give it that shape, or free the axis with Infer(..., free_axes={tuple(wrong)}) or ml_pipes.onnx.free_axes"
+            f"give it that shape, or free the axis with Infer(..., free_axes={tuple(wrong)})"
         )
 
 
 def _dtype_error(port: Port, came: str) -> ModelInputError:
     return ModelInputError(
-        f"Infer: input {port.name!r}: the model dtype is {port.dtype}, got {came}; put AsType({port.dtype!r}) before it"
+        f"Infer: input {port.name!r}: the model dtype is {port.dtype}, got {came}; "
+        f"put AsType({port.dtype!r}) before it"
     )
 
 

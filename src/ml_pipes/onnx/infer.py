@@ -36,7 +36,8 @@ class Infer:
         model_path: the model's file, or its bytes.
         providers: execution providers, the preferred one first; a name or (name, options).
         input_name: the input that a single payload feeds; the model's first when left out.
-        input_layout: the layout its payloads must have, such as ``NCHW``; for several inputs a tuple, in order.
+        input_layout: the layout its payloads must have, such as ``NCHW``; for several inputs a tuple,
+            in order.
         dtype: that of the input, only to be checked against the model's.
         output_layouts: one per output; ``UNKNOWN`` when left out.
         serialize: let one call in at a time, for models that must not be run by two threads.
@@ -48,11 +49,12 @@ class Infer:
     Raises:
         ModelFileError: the model is missing (also a ``FileNotFoundError``), empty or not a model.
         ModelProviderError: a provider is not there.
-        ModelInputError: ``input_name``, ``input_layout`` or ``dtype`` is not the model's; later, a value does not fit.
+        ModelInputError: ``input_name``, ``input_layout`` or ``dtype`` is not the model's; when called:
+            a value does not fit.
         ModelBatchError: an axis was freed and the model does not treat items one by one.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0917 # the surface to keep
         self,
         model_path: ModelSource,
         providers: Sequence[Provider] = ("CPUExecutionProvider",),
@@ -139,8 +141,8 @@ class Infer:
         self._output_layouts = self.output_layouts or ("UNKNOWN",) * len(outputs)
         if len(self._output_layouts) != len(outputs):
             raise ValueError(
-                f"Infer: output_layouts has {len(self._output_layouts)} entries for the model's {len(outputs)} "
-                f"outputs: {', '.join(self._output_names)}"
+                f"Infer: output_layouts has {len(self._output_layouts)} entries for the model's "
+                f"{len(outputs)} outputs: {', '.join(self._output_names)}"
             )
         rows = first.shape[0] if first.shape else None
         shared = isinstance(rows, str) and rows not in ("", "?")
@@ -153,13 +155,13 @@ class Infer:
             return {self._first: self.input_layout}
         if len(self.input_layout) != len(names):
             raise ValueError(
-                f"Infer: input_layout has {len(self.input_layout)} entries for the model's {len(names)} inputs: "
-                f"{', '.join(names)}"
+                f"Infer: input_layout has {len(self.input_layout)} entries for the model's {len(names)} "
+                f"inputs: {', '.join(names)}"
             )
         return dict(zip(names, self.input_layout, strict=True))
 
     def _check_rows(self, given: np.ndarray[Any, Any], arrays: list[np.ndarray[Any, Any]]) -> None:
-        """Refuse an output that has other rows than the input, where the model says that they are the same axis."""
+        """Refuse an output with other rows than the input, where the model says that they are one axis."""
         for at in self._row_outputs:
             if arrays[at].shape[:1] != given.shape[:1]:
                 raise ModelError(

@@ -39,7 +39,8 @@ class Extract:
         missing = [name for name in self.names if name not in there]
         if missing:
             raise KeyError(
-                f"Extract: output {', '.join(map(repr, missing))} not found; the model gives: {', '.join(there)}"
+                f"Extract: output {', '.join(map(repr, missing))} not found; "
+                f"the model gives: {', '.join(there)}"
             )
         return TensorRegistry(
             {new: there[name].array for name, new in zip(self.names, self._new_names, strict=True)}

@@ -53,7 +53,8 @@ class Port:
     Attributes:
         name: as the model has it.
         dtype: as NumPy spells it; ``str`` for text.
-        shape: a number for a fixed side, a text for a named one, None for any; None when not even the rank is known.
+        shape: a number for a fixed side, a text for a named one, None for any; None as a whole
+            when not even the rank is known.
     """
 
     name: str
@@ -139,7 +140,8 @@ def check_providers(providers: Sequence[Provider]) -> None:
             package = _PACKAGES.get(name)
             way_out = f"install it with: pip install {package}" if package else "check its spelling"
             raise ModelProviderError(
-                f"Infer: no provider {name!r} in this ONNX Runtime; available: {', '.join(available)}; {way_out}"
+                f"Infer: no provider {name!r} in this ONNX Runtime; available: {', '.join(available)}; "
+                f"{way_out}"
             )
 
 
@@ -165,13 +167,14 @@ def _opened(
         session = ort.InferenceSession(model, options, providers=list(providers))
     except Exception as error:
         raise ModelFileError(
-            f"Infer: {source_name(source)} is not a model that ONNX Runtime {ort.__version__} can run: {error}"
+            f"Infer: {source_name(source)} is not a model that ONNX Runtime {ort.__version__} can run: "
+            f"{error}"
         ) from error
     first = providers[0] if isinstance(providers[0], str) else providers[0][0]
     if first not in session.get_providers():
         raise ModelProviderError(
-            f"Infer: {first} did not start and ONNX Runtime fell back to {', '.join(session.get_providers())}; "
-            "check its driver and libraries, or ask for CPUExecutionProvider"
+            f"Infer: {first} did not start and ONNX Runtime fell back to "
+            f"{', '.join(session.get_providers())}; check its driver and libraries, or ask for CPUExecutionProvider"
         )
     return session
 

@@ -58,13 +58,13 @@ def _compare(model: str, output: str, batch: Array, rows: list[Array], tolerance
     one_by_one = np.concatenate(rows) if rows[0].ndim else np.stack(rows)
     if batch.shape != one_by_one.shape or len(batch) != len(rows) * (len(rows[0]) if rows[0].ndim else 1):
         raise ModelBatchError(
-            f"free_axes: {model} does not take a batch: for {len(rows)} items output {output!r} is {batch.shape}, "
-            f"but one item gives {rows[0].shape}; a step inside has the old size as a constant"
+            f"free_axes: {model} does not take a batch: for {len(rows)} items output {output!r} is "
+            f"{batch.shape}, but one item gives {rows[0].shape}; a step inside has the old size as a constant"
         )
     if len(rows[0]) != 1:
         raise ModelBatchError(
-            f"free_axes: {model} does not take a batch: one item gives {len(rows[0])} rows of output {output!r} "
-            f"{rows[0].shape}, so rows of a batch could not be told apart"
+            f"free_axes: {model} does not take a batch: one item gives {len(rows[0])} rows of "
+            f"output {output!r} {rows[0].shape}, so rows of a batch could not be told apart"
         )
     if batch.dtype.kind not in "fc":
         same = bool(np.array_equal(batch, one_by_one))
