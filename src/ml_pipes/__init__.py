@@ -91,9 +91,9 @@ __all__ = [
 
 __path__ = pkgutil.extend_path(__path__, __name__)
 
-_STANDARD = frozenset(
-    ("Batch", "CollectItems", "Gather", "PerItem", "Pick", "Recall")
-    + ("Scatter", "Select", "SideEffectOp", "Store", "UnBatch")
+_FROM_CORE = frozenset(
+    {"SHORT_CIRCUIT", "Context", "Embed", "Inline", "Operator", "Pipeline", "RegionCloser", "RegionOpener"}
+    | {"embed", "inline"}
 )
 
 
@@ -101,7 +101,7 @@ def __getattr__(name: str) -> Any:
     """A name used most, from its room; the second time it is found here (PEP 562)."""
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    room = importlib.import_module("ml_pipes.standard" if name in _STANDARD else "ml_pipes.core")
+    room = importlib.import_module("ml_pipes.core" if name in _FROM_CORE else "ml_pipes.standard")
     globals()[name] = value = getattr(room, name)
     return value
 

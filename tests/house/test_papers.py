@@ -82,7 +82,7 @@ def _dependencies(root: Path) -> set[str]:
 
 
 def _drawn(text: str, heading: str) -> set[str]:
-    """The rooms of the drawing under a line that is ``heading``: the lines two blanks in that begin with a room."""
+    """The rooms of the drawing below the line ``heading``: its lines begin with a room, two blanks in."""
     rooms: set[str] = set()
     lines = iter(text.splitlines())
     for line in lines:
@@ -94,7 +94,7 @@ def _drawn(text: str, heading: str) -> set[str]:
     for line in lines:
         if line.startswith("```"):
             break
-        if found := re.match(r" {%d}(\w+(?:\.py|/))(?: |$)" % (margin + 2), line):
+        if found := re.match(rf" {{{margin + 2}}}(\w+(?:\.py|/))(?: |$)", line):
             rooms.add(found[1])
     return rooms
 
