@@ -55,7 +55,7 @@ def _check_alike(tensors: list[TensorPayload], item_shape: tuple[int, ...], batc
             raise ValueError(
                 f"Collate: tensor {at} is {tensor.layout} {tensor.array.shape} {tensor.array.dtype} "
                 f"and tensor 0 is {first.layout} {first.array.shape} {first.array.dtype}; "
-                "only tensors of one layout, item shape and dtype fit one batch (Batch(key=...) keeps them apart)"
+                "only tensors of one layout, item shape and dtype fit one batch"
             )
 
 

@@ -41,6 +41,9 @@ class TensorPayload:
         texts_equal = (self.layout, self.dtype) == (other.layout, other.dtype)
         return texts_equal and same_content(self.array, other.array)
 
+    # Its array can be written to, so its hash could not last.
+    __hash__ = None  # type: ignore[assignment] # how Python spells "not hashable"
+
 
 class TensorRegistry:
     """Arrays by name, in the order they were added.
@@ -90,7 +93,7 @@ class TensorRegistry:
         return TensorRegistry({**self._tensors, **arrays})
 
 
-def same_content(one: Any, other: Any) -> bool:
+def same_content(one: Array, other: Array) -> bool:
     """Tell whether two arrays have one dtype, shape and content, NaN equal to NaN; never raises."""
     if one is other:
         return True
@@ -103,6 +106,6 @@ def same_content(one: Any, other: Any) -> bool:
         return False
 
 
-def _array_text(array: Any) -> str:
+def _array_text(array: object) -> str:
     shape = "x".join(str(side) for side in getattr(array, "shape", ())) or "scalar"
     return f"{shape} {getattr(array, 'dtype', type(array).__name__)}"

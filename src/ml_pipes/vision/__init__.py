@@ -4,14 +4,36 @@ Knows NumPy, OpenCV and the tensor room. Knows nothing of models, or of inspecti
 """
 
 try:
-    import cv2 as _cv2  # noqa: F401 # asked for first, so that what is missing is said at the door
-
+    from ml_pipes.vision.boxes import ConvertBoxFormat, FilterTensorsByScore, ProjectBoxes, ProjectPoints
+    from ml_pipes.vision.centerface import DecodeCenterFace
+    from ml_pipes.vision.codec import Decode, LoadFile, SaveImage
+    from ml_pipes.vision.colour import ConvertColorSpace, Normalize
+    from ml_pipes.vision.draw import DrawBoxes
+    from ml_pipes.vision.nms import NMS
+    from ml_pipes.vision.resize import Resize
     from ml_pipes.vision.types import ImagePayload, ResizeTransform
 except ImportError as missing:
-    if missing.name not in {"numpy", "cv2", None}:
+    if missing.name not in {"numpy", "cv2"}:
         raise
     raise ImportError(
-        'ml_pipes.vision needs numpy and opencv; install them with: pip install "ml-pipes[vision]"'
+        'ml_pipes.vision needs numpy and opencv; install them with: pip install "ml-pipes[vision]"',
+        name=missing.name,
     ) from missing
 
-__all__ = ["ImagePayload", "ResizeTransform"]
+__all__ = [
+    "NMS",
+    "ConvertBoxFormat",
+    "ConvertColorSpace",
+    "Decode",
+    "DecodeCenterFace",
+    "DrawBoxes",
+    "FilterTensorsByScore",
+    "ImagePayload",
+    "LoadFile",
+    "Normalize",
+    "ProjectBoxes",
+    "ProjectPoints",
+    "Resize",
+    "ResizeTransform",
+    "SaveImage",
+]

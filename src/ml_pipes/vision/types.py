@@ -38,6 +38,9 @@ class ImagePayload:
         texts_equal = (self.color_space, self.layout) == (other.color_space, other.layout)
         return texts_equal and same_content(self.array, other.array)
 
+    # Its array can be written to, so its hash could not last.
+    __hash__ = None  # type: ignore[assignment] # how Python spells "not hashable"
+
     @property
     def shape(self) -> tuple[int, ...]:
         """The array's shape, in the order of the layout."""
@@ -82,7 +85,7 @@ class ImagePayload:
         at = self.layout.find(axis)
         if at < 0 or len(self.layout) != self.array.ndim:
             raise ValueError(
-                f"ImagePayload: layout {self.layout!r} does not give the {axis} of an array of shape {self.shape}"
+                f"ImagePayload: layout {self.layout!r} does not give the {axis} of an array {self.shape}"
             )
         return int(self.array.shape[at])
 

@@ -1,0 +1,159 @@
+"""What the first bytes of an image file promise: its format, its size, and whether its end is there.
+
+Knows file formats. Knows nothing of pixels: nothing is decoded here.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable
+
+__all__ = ["cut_short", "promised_size_wh"]
+
+Size = tuple[int, int]
+
+# The frame headers of every JPEG process; C4, C8 and CC in between are tables.
+_JPEG_FRAMES = frozenset(range(0xC0, 0xD0)) - {0xC4, 0xC8, 0xCC}
+_JPEG_MARK = 0xFF
+_JPEG_WITHOUT_LENGTH = frozenset({0x01, *range(0xD0, 0xD9)})
+
+
+def promised_size_wh(data: bytes) -> Size | None:
+    """Read the width and height that an image's header states, before anything is allocated for it.
+
+    Args:
+        data: a whole file.
+
+    Returns:
+        (width, height), pixels, of the file as it is stored; None when the format is
+        not known here or its header is damaged.
+    """
+    for matches, read in _READERS:
+        if matches(data):
+            try:
+                return read(data)
+            except (struct.error, IndexError):
+                return None
+    return None
+
+
+def cut_short(data: bytes) -> bool:
+    """Tell whether a file surely ends before its image does.
+
+    Known for PNG (no ``IEND``), JPEG (no end marker after the last scan), WebP and
+    BMP (fewer bytes than stated); False for all others. Decoders of some versions
+    fill the missing part with grey and say nothing.
+    """
+    if data.startswith(b"\x89PNG\r\n\x1a\n"):
+        return not _png_is_whole(data)
+    if data.startswith(b"\xff\xd8"):
+        return data.rfind(b"\xff\xd9") < data.rfind(b"\xff\xda")
+    if _is_webp(data):
+        return len(data) < 8 + int.from_bytes(data[4:8], "little")
+    if data.startswith(b"BM"):
+        return len(data) < _stated_bmp_bytes(data)
+    return False
+
+
+def _png_is_whole(data: bytes) -> bool:
+    at = 8
+    while at + 12 <= len(data):
+        kind = data[at + 4 : at + 8]
+        at += 12 + int.from_bytes(data[at : at + 4], "big")
+        if kind == b"IEND":
+            return at <= len(data)
+    return False
+
+
+def _stated_bmp_bytes(data: bytes) -> int:
+    """Give the bytes an uncompressed BMP needs; 0 when it is compressed or its header is damaged."""
+    try:
+        offset, _, width, height, _, bits, compression = struct.unpack_from("<IIiiHHI", data, 10)
+    except struct.error:
+        return 0
+    row_bytes = (abs(width) * bits + 31) // 32 * 4
+    return int(offset + row_bytes * abs(height)) if compression == 0 else 0
+
+
+def _png_size(data: bytes) -> Size:
+    width, height = struct.unpack_from(">II", data, 16)
+    return width, height
+
+
+def _jpeg_size(data: bytes) -> Size | None:
+    at = 2
+    while True:
+        while data[at] == _JPEG_MARK:
+            at += 1
+        marker = data[at]
+        if marker in _JPEG_FRAMES:
+            height, width = struct.unpack_from(">HH", data, at + 4)
+            return width, height
+        if data[at - 1] != _JPEG_MARK:
+            return None
+        at += 1
+        if marker not in _JPEG_WITHOUT_LENGTH:
+            at += int(struct.unpack_from(">H", data, at)[0])
+
+
+def _gif_size(data: bytes) -> Size:
+    width, height = struct.unpack_from("<HH", data, 6)
+    return width, height
+
+
+def _bmp_size(data: bytes) -> Size:
+    width, height = struct.unpack_from("<ii", data, 18)
+    return abs(width), abs(height)
+
+
+def _is_webp(data: bytes) -> bool:
+    return data[:4] == b"RIFF" and data[8:12] == b"WEBP"
+
+
+def _webp_size(data: bytes) -> Size | None:
+    kind = data[12:16]
+    if kind == b"VP8X":
+        width = int.from_bytes(data[24:27], "little") + 1
+        return width, int.from_bytes(data[27:30], "little") + 1
+    if kind == b"VP8L":
+        (bits,) = struct.unpack_from("<I", data, 21)
+        return (bits & 0x3FFF) + 1, (bits >> 14 & 0x3FFF) + 1
+    width, height = struct.unpack_from("<HH", data, 26)
+    return width & 0x3FFF, height & 0x3FFF
+
+
+def _tiff_size(data: bytes) -> Size | None:
+    order = "<" if data[:2] == b"II" else ">"
+    (at,) = struct.unpack_from(f"{order}I", data, 4)
+    (count,) = struct.unpack_from(f"{order}H", data, at)
+    found: dict[int, int] = {}
+    for entry in range(count):
+        tag, kind = struct.unpack_from(f"{order}HH", data, at + 2 + 12 * entry)
+        short = kind == 3  # noqa: PLR2004 # the format's number for a 16-bit value
+        (found[tag],) = struct.unpack_from(f"{order}{'H' if short else 'I'}", data, at + 10 + 12 * entry)
+    return (found[256], found[257]) if {256, 257} <= found.keys() else None
+
+
+def _boxed_size(name: bytes, skip: int, order: str) -> Callable[[bytes], Size | None]:
+    """Give a reader of the two integers ``skip`` bytes behind a named box."""
+
+    def read(data: bytes) -> Size | None:
+        at = data.find(name, 0, 4096)
+        if at < 0:
+            return None
+        one, two = struct.unpack_from(">II", data, at + len(name) + skip)
+        return (one, two) if order == "wh" else (two, one)
+
+    return read
+
+
+_READERS: tuple[tuple[Callable[[bytes], bool], Callable[[bytes], Size | None]], ...] = (
+    (lambda data: data.startswith(b"\xff\xd8"), _jpeg_size),
+    (lambda data: data.startswith(b"\x89PNG\r\n\x1a\n"), _png_size),
+    (_is_webp, _webp_size),
+    (lambda data: data[:6] in (b"GIF87a", b"GIF89a"), _gif_size),
+    (lambda data: data.startswith(b"BM"), _bmp_size),
+    (lambda data: data[:4] in (b"II*\0", b"MM\0*"), _tiff_size),
+    (lambda data: data[4:8] == b"jP  ", _boxed_size(b"ihdr", 0, "hw")),
+    (lambda data: data[4:8] == b"ftyp", _boxed_size(b"ispe", 4, "wh")),
+)
