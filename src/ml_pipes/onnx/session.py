@@ -174,7 +174,8 @@ def _opened(
     if first not in session.get_providers():
         raise ModelProviderError(
             f"Infer: {first} did not start and ONNX Runtime fell back to "
-            f"{', '.join(session.get_providers())}; check its driver and libraries, or ask for CPUExecutionProvider"
+            f"{', '.join(session.get_providers())}; check its driver and libraries, "
+            "or ask for CPUExecutionProvider"
         )
     return session
 

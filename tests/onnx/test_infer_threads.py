@@ -1,0 +1,75 @@
+"""One Infer, many threads."""
+
+from __future__ import annotations
+
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import numpy as np
+import pytest
+from onnx import TensorProto, helper
+
+from ml_pipes.onnx import Infer
+from ml_pipes.tensor import TensorPayload
+
+
+@pytest.fixture
+def convolution(make_model) -> Path:
+    """Enough work that calls overlap: a convolution of the picture with itself."""
+    nodes = [
+        helper.make_node("ReduceMean", ["x"], ["kernel"], axes=[0], keepdims=1),
+        helper.make_node("Conv", ["x", "kernel"], ["y"], auto_pad="SAME_UPPER"),
+    ]
+    shape = ("batch", 3, "h", "w")
+    return make_model(
+        nodes, {"x": (TensorProto.FLOAT, shape)}, {"y": (TensorProto.FLOAT, ("batch", 1, "oh", "ow"))}
+    )
+
+
+@pytest.mark.stress
+@pytest.mark.parametrize("serialize", [False, True])
+def test_eight_threads_with_640_inputs_of_mixed_batch_sizes_give_what_one_gives(
+    convolution: Path, serialize: bool
+) -> None:
+    rng = np.random.default_rng(0)
+    shapes = [(1 + at % 4, 3, 8 + at % 5, 8 + at % 3) for at in range(640)]
+    inputs = [TensorPayload(rng.random(shape, np.float32), "NCHW", "float32") for shape in shapes]
+    infer = Infer(convolution, serialize=serialize, threads=2)
+
+    serial = [infer(value) for value in inputs]
+    with ThreadPoolExecutor(8) as pool:
+        threaded = list(pool.map(infer, inputs))
+
+    assert threaded == serial
+
+
+def test_serialize_lets_one_call_in_at_a_time(relu: Path, monkeypatch) -> None:
+    infer = Infer(relu, serialize=True)
+    inside, most, run = [], [], infer._session.run
+
+    def watched(feeds):
+        inside.append(1)
+        most.append(len(inside))
+        result = run(feeds)
+        inside.pop()
+        return result
+
+    monkeypatch.setattr(infer._session, "run", watched)
+    value = TensorPayload(np.ones((1, 3, 32, 32), np.float32), "NCHW", "float32")
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(infer, [value] * 64))
+
+    assert max(most) == 1
+
+
+def test_without_it_calls_overlap(relu: Path, monkeypatch) -> None:
+    infer = Infer(relu)
+    meeting, run = threading.Barrier(4, timeout=10), infer._session.run
+    monkeypatch.setattr(infer._session, "run", lambda feeds: (meeting.wait(), run(feeds))[1])
+    value = TensorPayload(np.ones((1, 3, 4, 4), np.float32), "NCHW", "float32")
+
+    with ThreadPoolExecutor(4) as pool:
+        results = list(pool.map(infer, [value] * 4))
+
+    assert len(results) == 4

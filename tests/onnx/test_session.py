@@ -1,0 +1,103 @@
+"""A model that cannot be opened says so when it is built, and says why."""
+
+from __future__ import annotations
+
+import pickle
+import subprocess
+import sys
+from pathlib import Path
+
+import onnxruntime
+import pytest
+from onnx import TensorProto, helper
+
+from ml_pipes.errors import ModelError, ModelFileError
+from ml_pipes.onnx import Infer, ModelNotFoundError, ModelProviderError
+
+
+def test_a_missing_file_is_a_model_error_and_a_file_not_found_error(tmp_path: Path) -> None:
+    path = tmp_path / "gone.onnx"
+
+    with pytest.raises(ModelFileError, match=r"there is no model file at .*gone.onnx") as caught:
+        Infer(path)
+
+    assert isinstance(caught.value, FileNotFoundError)
+    assert isinstance(pickle.loads(pickle.dumps(caught.value)), ModelNotFoundError)
+
+
+def test_an_empty_file_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "empty.onnx"
+    path.touch()
+
+    with pytest.raises(ModelFileError, match="empty.onnx is empty"):
+        Infer(path)
+
+
+def test_empty_bytes_are_refused() -> None:
+    with pytest.raises(ModelFileError, match="the model is empty"):
+        Infer(b"")
+
+
+def test_a_folder_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(ModelFileError, match="is a folder, not a model file"):
+        Infer(tmp_path)
+
+
+def test_a_file_of_another_kind_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "photograph.onnx"
+    path.write_bytes(b"\xff\xd8\xff\xe0 not a model")
+
+    with pytest.raises(ModelFileError, match=r"photograph.onnx is not a model that ONNX Runtime .* can run"):
+        Infer(path)
+
+
+def test_an_unknown_provider_lists_those_there_are(relu: Path) -> None:
+    with pytest.raises(
+        ModelProviderError, match=r"'CPUProvider'.*available: .*CPUExecutionProvider.*spelling"
+    ):
+        Infer(relu, providers=("CPUProvider",))
+
+
+@pytest.mark.skipif(
+    "CUDAExecutionProvider" in onnxruntime.get_available_providers(), reason="this ONNX Runtime has CUDA"
+)
+def test_a_provider_of_another_package_names_the_package(relu: Path) -> None:
+    with pytest.raises(ModelProviderError, match="install it with: pip install onnxruntime-gpu"):
+        Infer(relu, providers=(("CUDAExecutionProvider", {"device_id": 0}), "CPUExecutionProvider"))
+
+
+@pytest.mark.parametrize("providers", ["CPUExecutionProvider", ()])
+def test_providers_are_a_tuple_of_one_or_more(relu: Path, providers) -> None:
+    with pytest.raises(ValueError, match="providers must be a tuple of one name or more"):
+        Infer(relu, providers=providers)
+
+
+def test_a_provider_that_silently_fell_back_is_an_error(relu: Path, monkeypatch) -> None:
+    monkeypatch.setattr(onnxruntime.InferenceSession, "get_providers", lambda self: ["OtherProvider"])
+
+    with pytest.raises(
+        ModelProviderError, match=r"CPUExecutionProvider did not start .* fell back to OtherProvider"
+    ):
+        Infer(relu)
+
+
+def test_an_output_that_is_no_tensor_is_refused(make_model, tmp_path: Path) -> None:
+    node = helper.make_node("SequenceConstruct", ["x"], ["y"])
+    path = make_model([node], {"x": (TensorProto.FLOAT, (1,))}, {})
+    import onnx
+
+    model = onnx.load(path)
+    model.graph.output.append(helper.make_tensor_sequence_value_info("y", TensorProto.FLOAT, (1,)))
+    onnx.save(model, path)
+
+    with pytest.raises(ModelError, match=r"'y' of .* is a seq\(tensor\(float\)\); only tensors"):
+        Infer(path, input_layout="N")
+
+
+def test_without_onnx_runtime_the_room_names_the_extra_to_install() -> None:
+    program = "import sys; sys.modules['onnxruntime'] = None; import ml_pipes.onnx"
+
+    ended = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+
+    assert ended.returncode == 1
+    assert 'ml_pipes.onnx needs onnxruntime; install it with: pip install "ml-pipes[onnx]"' in ended.stderr
