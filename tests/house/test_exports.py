@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 # Calls whose result serves annotations only and is not offered to others.
 _TYPE_VARIABLES = {"TypeVar", "ParamSpec", "TypeVarTuple"}
+_BUILTIN_GENERICS = {"dict", "frozenset", "list", "set", "tuple", "type"}
 
 
 def test_every_module_of_the_library_that_holds_more_than_a_docstring_has_an_all(
@@ -83,7 +84,7 @@ def _defined(source: Source) -> set[str]:
     for node in source.tree.body:
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
             names.add(node.name)
-        elif isinstance(node, ast.Assign) and not _makes_a_type_variable(node.value):
+        elif isinstance(node, ast.Assign) and not _is_for_annotations(node.value):
             names |= {target.id for target in node.targets if isinstance(target, ast.Name)}
         elif isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
             # A type alias may be for the module's own annotations only.
@@ -91,5 +92,11 @@ def _defined(source: Source) -> set[str]:
     return {name for name in names if not name.startswith("_")}
 
 
-def _makes_a_type_variable(value: ast.expr) -> bool:
-    return isinstance(value, ast.Call) and ast.unparse(value.func).rpartition(".")[2] in _TYPE_VARIABLES
+def _is_for_annotations(value: ast.expr) -> bool:
+    """A type variable, or a type alias such as ``npt.NDArray[Any]``: a module may keep its own."""
+    if isinstance(value, ast.Call):
+        return ast.unparse(value.func).rpartition(".")[2] in _TYPE_VARIABLES
+    if isinstance(value, ast.Subscript):
+        name = ast.unparse(value.value).rpartition(".")[2]
+        return name[:1].isupper() or name in _BUILTIN_GENERICS
+    return isinstance(value, ast.BinOp) and isinstance(value.op, ast.BitOr)
