@@ -14,7 +14,9 @@ _BLOCK = re.compile(r"^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
 
 @pytest.mark.models
 @pytest.mark.parametrize(
-    "page", [page for page in _PAGES if _BLOCK.search(page.read_text(encoding="utf-8"))], ids=str
+    "page",
+    [page for page in _PAGES if _BLOCK.search(page.read_text(encoding="utf-8"))],
+    ids=lambda page: page.name,
 )
 def test_the_code_of_a_page_runs_in_the_order_of_the_page(
     page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
