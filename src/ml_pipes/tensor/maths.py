@@ -113,7 +113,7 @@ class AsType:
         self.src = src
         self.as_ = as_
 
-    def __call__(self, value: Any) -> Any:  # noqa: ANN401 # the kind that comes is the kind that goes
+    def __call__(self, value: Any) -> Any:  # the kind that comes is the kind that goes
         """Give the value with its arrays cast; TypeError when it is of another kind."""
         if self.src is None:
             return self._cast(value)
@@ -123,7 +123,7 @@ class AsType:
             )
         return replace_one(value, self.src, self.as_, lambda array: array.astype(self._dtype))
 
-    def _cast(self, value: Any) -> Any:  # noqa: ANN401 # as above
+    def _cast(self, value: Any) -> Any:  # as above
         if isinstance(value, np.ndarray):
             return value.astype(self._dtype)
         if isinstance(value, TensorPayload):

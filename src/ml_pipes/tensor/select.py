@@ -19,10 +19,12 @@ __all__ = [
     "FilterTensors",
     "GatherRows",
     "GatherScores",
+    "Indices",
     "SelectTensors",
     "SortTensorsBy",
     "TopK",
     "TopKIndices2D",
+    "keep_rows",
     "ranking",
 ]
 
@@ -251,7 +253,7 @@ class TopKIndices2D:
     def __call__(self, tensors: TensorRegistry) -> TensorRegistry:
         """Give a registry with values, rows and columns; ValueError unless the tensor is ``(R, C)``."""
         table = tensors[self.src]
-        if table.ndim != 2:  # noqa: PLR2004 # two axes, as the name says
+        if table.ndim != 2:  # two axes, as the name says
             raise ValueError(f"TopKIndices2D: {self.src!r} must be (R, C), got {table.shape}")
         best = ranking(table.ravel())[: self.k]
         columns = max(table.shape[1], 1)

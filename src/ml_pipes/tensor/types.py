@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["TensorPayload", "TensorRegistry"]
+__all__ = ["Array", "TensorPayload", "TensorRegistry", "same_content"]
 
 Array = npt.NDArray[Any]
 

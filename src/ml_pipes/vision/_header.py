@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 __all__ = ["cut_short", "promised_size_wh"]
 
-Size = tuple[int, int]
+_Size = tuple[int, int]
 
 # The frame headers of every JPEG process; C4, C8 and CC in between are tables.
 _JPEG_FRAMES = frozenset(range(0xC0, 0xD0)) - {0xC4, 0xC8, 0xCC}
@@ -18,7 +18,7 @@ _JPEG_MARK = 0xFF
 _JPEG_WITHOUT_LENGTH = frozenset({0x01, *range(0xD0, 0xD9)})
 
 
-def promised_size_wh(data: bytes) -> Size | None:
+def promised_size_wh(data: bytes) -> _Size | None:
     """Read the width and height that an image's header states, before anything is allocated for it.
 
     Args:
@@ -75,12 +75,12 @@ def _stated_bmp_bytes(data: bytes) -> int:
     return int(offset + row_bytes * abs(height)) if compression == 0 else 0
 
 
-def _png_size(data: bytes) -> Size:
+def _png_size(data: bytes) -> _Size:
     width, height = struct.unpack_from(">II", data, 16)
     return width, height
 
 
-def _jpeg_size(data: bytes) -> Size | None:
+def _jpeg_size(data: bytes) -> _Size | None:
     at = 2
     while True:
         while data[at] == _JPEG_MARK:
@@ -96,12 +96,12 @@ def _jpeg_size(data: bytes) -> Size | None:
             at += int(struct.unpack_from(">H", data, at)[0])
 
 
-def _gif_size(data: bytes) -> Size:
+def _gif_size(data: bytes) -> _Size:
     width, height = struct.unpack_from("<HH", data, 6)
     return width, height
 
 
-def _bmp_size(data: bytes) -> Size:
+def _bmp_size(data: bytes) -> _Size:
     width, height = struct.unpack_from("<ii", data, 18)
     return abs(width), abs(height)
 
@@ -110,7 +110,7 @@ def _is_webp(data: bytes) -> bool:
     return data[:4] == b"RIFF" and data[8:12] == b"WEBP"
 
 
-def _webp_size(data: bytes) -> Size | None:
+def _webp_size(data: bytes) -> _Size | None:
     kind = data[12:16]
     if kind == b"VP8X":
         width = int.from_bytes(data[24:27], "little") + 1
@@ -122,22 +122,22 @@ def _webp_size(data: bytes) -> Size | None:
     return width & 0x3FFF, height & 0x3FFF
 
 
-def _tiff_size(data: bytes) -> Size | None:
+def _tiff_size(data: bytes) -> _Size | None:
     order = "<" if data[:2] == b"II" else ">"
     (at,) = struct.unpack_from(f"{order}I", data, 4)
     (count,) = struct.unpack_from(f"{order}H", data, at)
     found: dict[int, int] = {}
     for entry in range(count):
         tag, kind = struct.unpack_from(f"{order}HH", data, at + 2 + 12 * entry)
-        short = kind == 3  # noqa: PLR2004 # the format's number for a 16-bit value
+        short = kind == 3  # the format's number for a 16-bit value
         (found[tag],) = struct.unpack_from(f"{order}{'H' if short else 'I'}", data, at + 10 + 12 * entry)
     return (found[256], found[257]) if {256, 257} <= found.keys() else None
 
 
-def _boxed_size(name: bytes, skip: int, order: str) -> Callable[[bytes], Size | None]:
+def _boxed_size(name: bytes, skip: int, order: str) -> Callable[[bytes], _Size | None]:
     """Give a reader of the two integers ``skip`` bytes behind a named box."""
 
-    def read(data: bytes) -> Size | None:
+    def read(data: bytes) -> _Size | None:
         at = data.find(name, 0, 4096)
         if at < 0:
             return None
@@ -147,7 +147,7 @@ def _boxed_size(name: bytes, skip: int, order: str) -> Callable[[bytes], Size | 
     return read
 
 
-_READERS: tuple[tuple[Callable[[bytes], bool], Callable[[bytes], Size | None]], ...] = (
+_READERS: tuple[tuple[Callable[[bytes], bool], Callable[[bytes], _Size | None]], ...] = (
     (lambda data: data.startswith(b"\xff\xd8"), _jpeg_size),
     (lambda data: data.startswith(b"\x89PNG\r\n\x1a\n"), _png_size),
     (_is_webp, _webp_size),

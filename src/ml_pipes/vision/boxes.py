@@ -6,15 +6,14 @@ Boxes are ``xyxy`` in pixels unless said otherwise; NaN stays NaN and raises no 
 
 from __future__ import annotations
 
-from typing import Any, Literal, get_args
+from typing import Literal, get_args
 
 import numpy as np
-import numpy.typing as npt
 
 from ml_pipes.operator import Operator
 from ml_pipes.tensor._names import checked_names, output_names
 from ml_pipes.tensor.select import keep_rows
-from ml_pipes.tensor.types import TensorRegistry
+from ml_pipes.tensor.types import Array, TensorRegistry
 from ml_pipes.vision.types import ResizeTransform
 
 __all__ = [
@@ -31,7 +30,6 @@ __all__ = [
 ]
 
 BoxFormat = Literal["xyxy", "xywh", "cxcywh"]
-Array = npt.NDArray[Any]
 
 _COORDINATES = 4
 _POINT = 2

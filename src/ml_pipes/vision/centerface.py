@@ -5,19 +5,18 @@ Knows what that one network means by its numbers. Knows nothing of how it is run
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from ml_pipes.operator import Operator
 from ml_pipes.tensor.select import ranking
-from ml_pipes.tensor.types import TensorRegistry
+from ml_pipes.tensor.types import Array, TensorRegistry
 from ml_pipes.vision.nms import nms
 
 __all__ = ["DecodeCenterFace", "Faces", "decode_centerface"]
 
-Array = npt.NDArray[Any]
 
 _STRIDE = 4
 _LANDMARKS = 5
@@ -155,7 +154,7 @@ def _maps_of_one(heatmap: Array, scale: Array, offset: Array, landmarks: Array) 
     given = (heatmap, scale, offset, landmarks)
     cells = heatmap.shape[-2:]
     heat = heatmap.reshape(cells) if heatmap.size == np.prod(cells) else None
-    found = [part[0] if part.ndim == 4 and len(part) == 1 else part for part in given[1:]]  # noqa: PLR2004
+    found = [part[0] if part.ndim == 4 and len(part) == 1 else part for part in given[1:]]
     wanted = [(channels, *cells) for channels in (2, 2, 2 * _LANDMARKS)]
     if heat is None or [part.shape for part in found] != wanted:
         raise ValueError(

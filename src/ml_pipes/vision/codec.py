@@ -125,7 +125,7 @@ class SaveImage(SideEffectOp[Any]):
         self.output_path = output_path
         self.at = at
 
-    def effect(self, payload: Any) -> None:  # noqa: ANN401 # any value that holds a picture
+    def effect(self, payload: Any) -> None:  # any value that holds a picture
         """Write the file.
 
         Raises:

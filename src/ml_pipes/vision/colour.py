@@ -176,7 +176,7 @@ def _per_channel(name: str, given: tuple[float, ...] | None, default: float) -> 
 
 
 def _check_image(image: ImagePayload) -> None:
-    if image.layout != "HWC" or image.ndim != 3:  # noqa: PLR2004 # H, W and C
+    if image.layout != "HWC" or image.ndim != 3:  # H, W and C
         raise ValueError(f"Normalize: the picture must be HWC, got {image.layout} of shape {image.shape}")
     if image.color_space not in ("RGB", "BGR", "RGBA", "BGRA") or image.channels not in (
         _COLOURS,

@@ -17,7 +17,7 @@ from ml_pipes.vision.types import ImagePayload
 
 __all__ = ["DrawBoxes"]
 
-Colour = tuple[int, int, int]
+_Colour = tuple[int, int, int]
 
 _FONT = cv2.FONT_HERSHEY_SIMPLEX
 _MARGIN = 3
@@ -37,7 +37,7 @@ class DrawBoxes:
         classes: str | None = "classes",
         *,
         class_names: list[str] | tuple[str, ...] | None = None,
-        color: Colour = (0, 255, 0),
+        color: _Colour = (0, 255, 0),
         thickness: int = 2,
         font_scale: float = 0.5,
     ) -> None:
@@ -57,7 +57,7 @@ class DrawBoxes:
         """
         if class_names is not None and classes is None:
             raise ValueError("DrawBoxes: class_names needs classes, the tensor of class numbers; it is None")
-        if len(color) != 3 or not all(0 <= part <= 255 for part in color):  # noqa: PLR2004 # blue, green, red
+        if len(color) != 3 or not all(0 <= part <= 255 for part in color):  # blue, green, red
             raise ValueError(f"DrawBoxes: color must be (blue, green, red), each 0 to 255, got {color!r}")
         if thickness < 1:
             raise ValueError(f"DrawBoxes: thickness must be 1 or more, got {thickness}")
@@ -106,10 +106,10 @@ class DrawBoxes:
         name = names[number] if 0 <= number < len(names) else str(number)
         return f"{name} {score:.2f}"
 
-    def _colour_in(self, color_space: str) -> Colour:
+    def _colour_in(self, color_space: str) -> _Colour:
         return self.color if color_space == "BGR" else self.color[::-1]
 
-    def _draw(self, canvas: npt.NDArray[Any], corners: npt.NDArray[Any], label: str, colour: Colour) -> None:
+    def _draw(self, canvas: npt.NDArray[Any], corners: npt.NDArray[Any], label: str, colour: _Colour) -> None:
         left, top, right, bottom = (int(corner) for corner in corners)
         cv2.rectangle(canvas, (left, top), (right, bottom), colour, self.thickness)
         strokes = max(1, round(self.font_scale * 2))
@@ -124,7 +124,7 @@ class DrawBoxes:
         cv2.putText(canvas, label, origin, _FONT, self.font_scale, ink, strokes, cv2.LINE_AA)
 
 
-def _ink_on(color: Colour) -> Colour:
+def _ink_on(color: _Colour) -> _Colour:
     """Black on a bright colour (blue, green, red), white on a dark one."""
     brightness = sum(part * weight for part, weight in zip(color, _BRIGHTNESS, strict=True))
     return (0, 0, 0) if brightness > _BRIGHT else (255, 255, 255)
@@ -132,7 +132,7 @@ def _ink_on(color: Colour) -> Colour:
 
 def _check_image(image: ImagePayload) -> None:
     colour = image.color_space in ("BGR", "RGB")
-    if image.layout != "HWC" or image.dtype != "uint8" or image.channels != 3 or not colour:  # noqa: PLR2004
+    if image.layout != "HWC" or image.dtype != "uint8" or image.channels != 3 or not colour:
         raise ValueError(
             "DrawBoxes: the picture must be HWC uint8 with 3 channels in BGR or RGB, "
             f"got {image.layout} {image.dtype} {image.shape} in {image.color_space}"

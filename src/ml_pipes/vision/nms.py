@@ -10,19 +10,16 @@ one box of each per round.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from ml_pipes.operator import Operator
-from ml_pipes.tensor.select import ranking
-from ml_pipes.tensor.types import TensorRegistry
+from ml_pipes.tensor.select import Indices, ranking
+from ml_pipes.tensor.types import Array, TensorRegistry
 
 __all__ = ["NMS", "nms"]
 
-Array = npt.NDArray[Any]
-Indices = npt.NDArray[np.int64]
 
 _BLOCK = 128
 _ANY_OVERLAP = np.finfo(np.float64).tiny
@@ -159,6 +156,7 @@ class NMS:
 
         Raises:
             ValueError: an argument is out of its range, or ``classes`` is None.
+            TypeError: ``aligned`` is one name instead of a tuple.
         """
         if classes is None:
             raise ValueError(
@@ -171,7 +169,7 @@ class NMS:
         if max_detections < 0:
             raise ValueError(f"NMS: max_detections must be 0 or more, got {max_detections}")
         if isinstance(aligned, str):
-            raise ValueError(f"NMS: aligned must be a tuple of names, got {aligned!r}; write ({aligned!r},)")
+            raise TypeError(f"NMS: aligned must be a tuple of names, got {aligned!r}; write ({aligned!r},)")
         self.boxes = boxes
         self.scores = scores
         self.classes = classes
@@ -204,7 +202,7 @@ class NMS:
 
 def _check_shapes(boxes: Array, scores: Array, classes: Array) -> None:
     many = boxes.shape[:1]
-    if boxes.ndim != 2 or boxes.shape[1] != 4 or scores.shape != many or classes.shape != many:  # noqa: PLR2004
+    if boxes.ndim != 2 or boxes.shape[1] != 4 or scores.shape != many or classes.shape != many:
         raise ValueError(
             "NMS: wanted boxes (N, 4), scores (N,) and classes (N,), "
             f"got {boxes.shape}, {scores.shape} and {classes.shape}"

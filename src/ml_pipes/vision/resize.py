@@ -179,14 +179,14 @@ def _check_size(target_size: tuple[int, int] | None, multiple_of: int | None, mo
             )
         return
     sides = target_size if isinstance(target_size, (tuple, list)) else ()
-    if len(sides) != 2 or any(not isinstance(side, (int, np.integer)) or side < 1 for side in sides):  # noqa: PLR2004
+    if len(sides) != 2 or any(not isinstance(side, (int, np.integer)) or side < 1 for side in sides):
         raise ValueError(
             f"Resize: target_size must be (height, width), whole pixels of 1 or more, got {target_size!r}"
         )
 
 
 def _check_image(image: ImagePayload) -> None:
-    if image.layout != "HWC" or image.ndim != 3:  # noqa: PLR2004 # H, W and C
+    if image.layout != "HWC" or image.ndim != 3:  # H, W and C
         raise ValueError(f"Resize: the picture must be HWC, got {image.layout} of shape {image.shape}")
     if image.dtype not in _WHITES:
         raise ValueError(f"Resize: pixels must be {', '.join(_WHITES)}, got {image.dtype}; cast them first")
