@@ -25,8 +25,8 @@ def collate(tensors: list[TensorPayload]) -> TensorPayload:
             are stacked, and the layout gains its ``N``.
 
     Returns:
-        A contiguous array, first axis the batch. One tensor that is a batch already
-        is returned as it is.
+        A contiguous array, first axis the batch. One contiguous tensor that is a
+        batch already is returned as it is.
 
     Raises:
         ValueError: the list is empty, or the tensors do not fit each other.
@@ -40,7 +40,7 @@ def collate(tensors: list[TensorPayload]) -> TensorPayload:
     if not batched:
         stacked = np.ascontiguousarray(np.stack([tensor.array for tensor in tensors]))
         return TensorPayload(stacked, f"N{first.layout}" if described else first.layout, first.dtype)
-    if len(tensors) == 1:
+    if len(tensors) == 1 and first.array.flags.c_contiguous:
         return first
     joined = np.ascontiguousarray(np.concatenate([tensor.array for tensor in tensors]))
     return TensorPayload(joined, first.layout, first.dtype)
