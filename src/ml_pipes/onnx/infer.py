@@ -54,7 +54,7 @@ class Infer:
         ModelBatchError: an axis was freed and the model does not treat items one by one.
     """
 
-    def __init__(  # noqa: PLR0917 # the surface to keep
+    def __init__(
         self,
         model_path: ModelSource,
         providers: Sequence[Provider] = ("CPUExecutionProvider",),

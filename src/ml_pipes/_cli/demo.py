@@ -1,0 +1,133 @@
+"""``ml-pipes demo``: the faces in a photograph, found by a real model, and where the time went.
+
+Knows what to ask of the pipeline and in which order. Knows nothing of how tables look.
+"""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ml_pipes._cli.errors import CommandError
+from ml_pipes._demo.assets import ASTRONAUT, CENTERFACE, Asset, AssetError, find_asset
+from ml_pipes.collectors import CaptureCollector
+from ml_pipes.errors import PipelineError
+
+if TYPE_CHECKING:
+    from ml_pipes.core import Pipeline
+    from ml_pipes.tracing import InvocationTrace
+
+__all__ = ["add_parser", "run"]
+
+
+def add_parser(commands: Any) -> None:
+    """Add the command and its arguments."""
+    parser = commands.add_parser(
+        "demo",
+        help="find the faces in a photograph, and show where the time went",
+        description="Find the faces in a photograph with CenterFace, mark them, and time each step.",
+    )
+    parser.add_argument(
+        "photo", nargs="?", type=Path, metavar="PHOTO", help="default: a photograph of NASA's"
+    )
+    parser.add_argument("--output", type=Path, metavar="PATH", help="the marked picture; default: faces.png")
+    parser.add_argument("--threshold", type=_threshold, default=0.5, metavar="T", help="0 to 1; default: 0.5")
+    parser.add_argument("--runs", type=_runs, default=10, metavar="N", help="timed runs; default: 10")
+    parser.set_defaults(run=run)
+
+
+def run(arguments: argparse.Namespace) -> None:
+    """Find the faces, write the picture, print the tables.
+
+    Raises:
+        CommandError: something is missing, not a picture, or cannot be written.
+    """
+    show = _show()
+    try:
+        model = find_asset(CENTERFACE)
+        photo = arguments.photo or find_asset(ASTRONAUT)
+        output = arguments.output or Path(f"{photo.stem}_faces.png" if arguments.photo else "faces.png")
+        _check_paths(photo, output)
+        pipeline = _built(model, output, arguments.threshold)
+        print(f"model       {_from_wheel(CENTERFACE)}")
+        print(f"photograph  {photo if arguments.photo else _from_wheel(ASTRONAUT)}\n")
+        print(pipeline)
+        faces = pipeline(photo)
+        traces = _timed(pipeline, photo, arguments.runs)
+    except OSError as error:
+        raise CommandError(_words(error)) from error
+    except PipelineError as error:
+        raise CommandError(str(error)) from error
+    show.times(traces)
+    show.faces(faces)
+    print(f"the marked picture is in {output}")
+
+
+def _show() -> Any:
+    try:
+        from ml_pipes._cli import tables
+    except ModuleNotFoundError as missing:
+        package = str(missing.name).partition(".")[0]
+        raise CommandError(
+            f'the demo needs {package}; install it with: pip install "ml-pipes[demo]"'
+        ) from missing
+    except ImportError as missing:
+        raise CommandError(str(missing)) from missing
+    return tables
+
+
+def _built(model: Path, output: Path, threshold: float) -> Pipeline[Any, Any]:
+    try:
+        from ml_pipes._demo.faces import draw_faces
+    except ImportError as missing:
+        raise CommandError(f'{missing}; or all of the demo: pip install "ml-pipes[demo]"') from missing
+    try:
+        return draw_faces(model, output, threshold)
+    except ValueError as error:
+        raise CommandError(str(error)) from error
+
+
+def _timed(pipeline: Pipeline[Any, Any], photo: Path, runs: int) -> list[InvocationTrace]:
+    """A trace per run; the first run, which warms up, was before."""
+    collector = CaptureCollector()
+    pipeline.set_tracing(collector)
+    traces: list[InvocationTrace] = []
+    for _ in range(runs):
+        pipeline(photo)
+        if collector.last_trace is not None:
+            traces.append(collector.last_trace)
+    return traces
+
+
+def _check_paths(photo: Path, output: Path) -> None:
+    if not photo.is_file():
+        raise CommandError(f"there is no photograph at {photo}")
+    if output.exists() and output.samefile(photo):
+        raise CommandError(f"--output {output} is the photograph itself; give another path")
+
+
+def _from_wheel(asset: Asset) -> str:
+    return f"{Path(asset.path).name} from {asset.distribution} (licence: {asset.licence})"
+
+
+def _words(error: OSError) -> str:
+    if isinstance(error, AssetError) or error.strerror is None:
+        return str(error)
+    return f"{error.strerror}: {error.filename}"
+
+
+def _threshold(text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = -1.0
+    if not 0 <= value <= 1:
+        raise argparse.ArgumentTypeError(f"must be a number from 0 to 1, got {text}")
+    return value
+
+
+def _runs(text: str) -> int:
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"must be a whole number from 1 up, got {text}")
+    return int(text)
