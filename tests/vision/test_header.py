@@ -1,0 +1,62 @@
+"""What a header promises is read without decoding."""
+
+from __future__ import annotations
+
+import io
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from PIL import Image
+
+from ml_pipes.vision._header import cut_short, promised_size_wh
+
+
+def _file(kind: str, **options: object) -> bytes:
+    stream = io.BytesIO()
+    Image.effect_noise((70, 50), 50).convert("RGB").save(stream, kind, **options)
+    return stream.getvalue()
+
+
+_FILES = {
+    "png": _file("PNG"),
+    "jpeg": _file("JPEG"),
+    "progressive": _file("JPEG", progressive=True, comment=b"\xff\xd8 not a header"),
+    "webp": _file("WEBP"),
+    "lossless": _file("WEBP", lossless=True),
+    "extended": _file("WEBP", exif=Image.Exif().tobytes()),
+    "gif": _file("GIF"),
+    "bmp": _file("BMP"),
+    "tiff": _file("TIFF"),
+    "jp2": _file("JPEG2000"),
+    "avif": _file("AVIF"),
+}
+
+
+@pytest.mark.parametrize("name", _FILES)
+def test_the_size_is_read_from_the_header(name: str) -> None:
+    assert promised_size_wh(_FILES[name]) == (70, 50)
+
+
+@pytest.mark.parametrize("name", _FILES)
+def test_a_whole_file_is_not_cut_short(name: str) -> None:
+    assert not cut_short(_FILES[name])
+
+
+@pytest.mark.parametrize("name", ["png", "jpeg", "progressive", "webp", "lossless", "bmp"])
+def test_a_file_without_its_end_is_cut_short(name: str) -> None:
+    assert cut_short(_FILES[name][:-1] if name != "jpeg" else _FILES[name][:-2])
+
+
+def test_an_unknown_format_promises_nothing() -> None:
+    assert promised_size_wh(b"%PDF-1.7") is None
+    assert not cut_short(b"%PDF-1.7")
+
+
+@given(st.sampled_from(sorted(_FILES)), st.integers(0, 400), st.binary(max_size=8))
+def test_damage_anywhere_in_a_header_raises_nothing(name: str, at: int, junk: bytes) -> None:
+    data = _FILES[name]
+
+    for damaged in (data[:at], data[:at] + junk + data[at + len(junk) :]):
+        promised_size_wh(damaged)
+        cut_short(damaged)
