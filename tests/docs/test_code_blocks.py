@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 
 _ROOT = Path(__file__).resolve().parents[2]
@@ -31,8 +33,23 @@ def test_the_code_of_a_page_runs_in_the_order_of_the_page(
         exec(compile(code, str(page), "exec"), namespace)  # noqa: S102 - our own pages
 
 
-def test_the_first_example_of_the_readme_has_twenty_lines() -> None:
-    first = _BLOCK.search((_ROOT / "README.md").read_text(encoding="utf-8"))
+@pytest.mark.models
+def test_the_first_example_of_the_readme_finds_the_astronaut() -> None:
+    namespace: dict[str, Any] = {"__name__": "page"}
 
-    assert first is not None
-    assert len([line for line in first[1].splitlines() if line.strip()]) <= 20
+    exec(_first_example(), namespace)  # noqa: S102 - our own page
+
+    assert namespace["faces"]["boxes"] == pytest.approx(np.array([[182, 58, 270, 178]]), abs=1)
+    assert namespace["faces"]["scores"] == pytest.approx([0.93], abs=0.005)
+
+
+def test_the_first_example_of_the_readme_has_twenty_lines_at_most() -> None:
+    lines = [line for line in _first_example().splitlines() if line.strip()]
+
+    assert len(lines) <= 20
+
+
+def _first_example() -> str:
+    found = _BLOCK.search((_ROOT / "README.md").read_text(encoding="utf-8"))
+    assert found is not None, "README.md shows an example"
+    return found[1]
