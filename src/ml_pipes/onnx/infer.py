@@ -30,7 +30,8 @@ class Infer:
 
     One object serves any number of threads. The outputs are new arrays that no
     later call writes to. It pickles and copies as its recipe: the session is made
-    anew, also in a forked child.
+    anew, also in a forked child. The same input gives the same bits; another number
+    of threads, or company in a batch on several threads, may round otherwise (1e-6).
 
     Args:
         model_path: the model's file, or its bytes.

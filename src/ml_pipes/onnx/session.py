@@ -20,7 +20,15 @@ from ml_pipes.errors import ModelError, ModelFileError
 from ml_pipes.onnx.cpu import ThreadLease
 from ml_pipes.onnx.errors import ModelNotFoundError, ModelProviderError
 
-__all__ = ["ModelSession", "ModelSource", "Port", "Provider", "check_providers", "source_name"]
+__all__ = [
+    "ModelSession",
+    "ModelSource",
+    "Port",
+    "Provider",
+    "check_providers",
+    "check_source",
+    "source_name",
+]
 
 ModelSource = str | Path | bytes
 Provider = str | tuple[str, dict[str, Any]]

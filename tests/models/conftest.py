@@ -1,0 +1,15 @@
+"""The real model and photographs, where assets.txt installed them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from ml_pipes._demo.assets import CENTERFACE, find_asset
+
+
+@pytest.fixture(scope="session")
+def centerface() -> Path:
+    """CenterFace's weights."""
+    return find_asset(CENTERFACE)
