@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.metadata
+import os
 import subprocess
 import sys
 
@@ -50,6 +51,23 @@ def test_a_mistake_of_ours_keeps_its_traceback(monkeypatch) -> None:
 
     with pytest.raises(ZeroDivisionError, match="ours"):
         main(["demo"])
+
+
+def test_a_reader_that_has_read_enough_is_no_traceback() -> None:
+    program = (
+        "import os, sys; from ml_pipes._cli import demo; from ml_pipes.__main__ import main; "
+        "demo.run = lambda arguments: print('x' * 100_000); sys.exit(main(['demo']))"
+    )
+    reader, writer = os.pipe()
+    os.close(reader)
+
+    ended = subprocess.run(
+        [sys.executable, "-c", program], stdout=writer, stderr=subprocess.PIPE, text=True, check=False
+    )
+    os.close(writer)
+
+    assert ended.stderr == ""
+    assert ended.returncode == 1
 
 
 def _raising(error: BaseException):

@@ -246,6 +246,24 @@ def test_a_freed_model_pickles_with_its_infer(fixed: Path) -> None:
     assert twin(image(2.0, rows=3)).tensors[0].array.shape == (3, 3)
 
 
+def test_warming_up_runs_each_batch_size_once(relu: Path, monkeypatch) -> None:
+    infer = Infer(relu)
+    seen, run = [], infer._session.run
+    monkeypatch.setattr(
+        infer._session, "run", lambda feeds: (seen.append(feeds["x"].shape[0]), run(feeds))[1]
+    )
+
+    infer.warm_up(image(1.0, rows=2), sizes=(1, 8))
+
+    assert seen == [1, 8]
+
+
+@pytest.mark.parametrize(("rows", "sizes"), [(1, (0,)), (0, (1,))])
+def test_warming_up_with_nothing_is_refused(relu: Path, rows: int, sizes: tuple[int]) -> None:
+    with pytest.raises(ValueError, match=r"warm_up wants sizes of 1 or more and an example with an item"):
+        Infer(relu).warm_up(image(1.0, rows=rows), sizes)
+
+
 def test_it_shows_how_it_was_made(fixed: Path) -> None:
     assert repr(Infer(free_axes(fixed))) == "Infer(free_axes('tiny.onnx', (0,)))"
 

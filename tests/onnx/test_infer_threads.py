@@ -73,3 +73,31 @@ def test_without_it_calls_overlap(relu: Path, monkeypatch) -> None:
         results = list(pool.map(infer, [value] * 4))
 
     assert len(results) == 4
+
+
+def test_sixteen_threads_that_need_a_new_session_make_one(relu: Path, monkeypatch) -> None:
+    infer = Infer(relu)
+    made, opened, meeting = [], infer._opened, threading.Barrier(16, timeout=10)
+    monkeypatch.setattr(infer, "_opened", lambda *, verify: made.append(opened(verify=verify)) or made[-1])
+    monkeypatch.setattr(infer._session, "_made_after", -1)
+    value = TensorPayload(np.ones((1, 3, 4, 4), np.float32), "NCHW", "float32")
+
+    with ThreadPoolExecutor(16) as pool:
+        list(pool.map(lambda _: (meeting.wait(), infer(value)), range(16)))
+
+    assert len(made) == 1
+    assert infer._session is made[0]
+
+
+def test_a_session_that_could_not_be_made_anew_is_tried_again(relu: Path, monkeypatch) -> None:
+    infer = Infer(relu)
+    monkeypatch.setattr(infer._session, "_made_after", -1)
+    content = relu.read_bytes()
+    value = TensorPayload(np.ones((1, 3, 4, 4), np.float32), "NCHW", "float32")
+    relu.unlink()
+
+    with pytest.raises(FileNotFoundError):
+        infer(value)
+    relu.write_bytes(content)
+
+    assert infer(value).tensors[0].array.mean() == 1.0

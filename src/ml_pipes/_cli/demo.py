@@ -55,6 +55,8 @@ def run(arguments: argparse.Namespace) -> None:
         print(pipeline)
         faces = pipeline(photo)
         traces = _timed(pipeline, photo, arguments.runs)
+    except BrokenPipeError:
+        raise
     except OSError as error:
         raise CommandError(_words(error)) from error
     except PipelineError as error:

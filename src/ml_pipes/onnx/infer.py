@@ -95,6 +95,25 @@ class Infer:
         payloads = map(TensorPayload, arrays, self._output_layouts, [_dtype_text(array) for array in arrays])
         return RuntimeOutputs(tuple(payloads), self._output_names)
 
+    def warm_up(self, example: TensorPayload, sizes: Sequence[int] = (1,)) -> None:
+        """Run the model once per batch size, so that the first calls are as quick as the later ones.
+
+        Args:
+            example: a tensor as calls bring it; its first item is repeated to each size.
+            sizes: the batch sizes that will come, each 1 or more.
+
+        Raises:
+            ValueError: a size is less than 1, or ``example`` has no item.
+        """
+        if min(sizes, default=1) < 1 or not example.array.shape or not len(example.array):
+            raise ValueError(
+                f"Infer: warm_up wants sizes of 1 or more and an example with an item, got {tuple(sizes)} "
+                f"and {example.array.shape}"
+            )
+        for size in sizes:
+            rows = np.repeat(example.array[:1], size, axis=0)
+            self(TensorPayload(rows, example.layout, example.dtype))
+
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in self.__dict__.items() if name != "_session"}
 
