@@ -23,7 +23,7 @@ def _maps(height: int = 8, width: int = 16) -> dict[str, np.ndarray]:
 
 
 def _put(maps: dict[str, np.ndarray], y: int, x: int, heat: float, size_hw: tuple[float, float]) -> None:
-    """One face of that size, pixels, around the cell's middle; landmarks at 0.1 to 0.5 of y, 0.6 to 1 of x."""
+    """One face of that size, pixels, around the cell's middle; its points at 0.1-0.5 of y, 0.6-1 of x."""
     maps["heatmap"][0, 0, y, x] = heat
     maps["scale"][0, :, y, x] = [math.log(side / 4) for side in size_hw]
     maps["landmarks"][0, 0::2, y, x] = [0.1, 0.2, 0.3, 0.4, 0.5]

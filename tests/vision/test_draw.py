@@ -63,6 +63,15 @@ def test_a_label_stays_inside_the_picture_when_its_box_is_at_the_edge() -> None:
     assert (drawn.array[:20, 100:190] == 0).all(axis=2).any()
 
 
+def test_no_line_of_another_box_runs_through_a_label() -> None:
+    below, through = [20.0, 40.0, 150.0, 90.0], [40.0, -50.0, 60.0, 80.0]
+
+    alone, _ = DrawBoxes()(_picture(), _found(below))
+    both, _ = DrawBoxes()(_picture(), _found(below, through))
+
+    np.testing.assert_array_equal(both.array[24:38, 24:70], alone.array[24:38, 24:70])
+
+
 def test_labels_are_the_class_and_the_score() -> None:
     step = DrawBoxes(class_names=["face", "hand"])
 

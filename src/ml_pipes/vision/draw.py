@@ -93,10 +93,15 @@ class DrawBoxes:
         height, width = source_image.spatial_shape
         # Far outside is as good as a little outside, and fits OpenCV's integers.
         far = np.array([width, height, width, height], np.float64)
-        for at in np.flatnonzero(~np.isnan(boxes.astype(np.float64)).any(axis=1)):
-            corners = np.rint(np.clip(boxes[at].astype(np.float64), -far, 2 * far)).astype(int)
+        shown = np.flatnonzero(~np.isnan(boxes.astype(np.float64)).any(axis=1))
+        corners = np.rint(np.clip(boxes[shown].astype(np.float64), -far, 2 * far)).astype(int).tolist()
+        colour = self.color if source_image.color_space == "BGR" else self.color[::-1]
+        for left, top, right, bottom in corners:
+            cv2.rectangle(canvas, (left, top), (right, bottom), colour, self.thickness)
+        # After all lines, so that none of them runs through a label.
+        for at, (left, top, *_) in zip(shown, corners, strict=True):
             label = self._label(float(scores[at]), None if classes is None else int(classes[at]))
-            self._draw(canvas, corners, label, self._colour_in(source_image.color_space))
+            self._draw_label(canvas, (left, top), label, colour)
         return ImagePayload(canvas, source_image.color_space, source_image.layout), registry
 
     def _label(self, score: float, number: int | None) -> str:
@@ -106,12 +111,10 @@ class DrawBoxes:
         name = names[number] if 0 <= number < len(names) else str(number)
         return f"{name} {score:.2f}"
 
-    def _colour_in(self, color_space: str) -> _Colour:
-        return self.color if color_space == "BGR" else self.color[::-1]
-
-    def _draw(self, canvas: npt.NDArray[Any], corners: npt.NDArray[Any], label: str, colour: _Colour) -> None:
-        left, top, right, bottom = (int(corner) for corner in corners)
-        cv2.rectangle(canvas, (left, top), (right, bottom), colour, self.thickness)
+    def _draw_label(
+        self, canvas: npt.NDArray[Any], left_top: tuple[int, int], label: str, colour: _Colour
+    ) -> None:
+        left, top = left_top
         strokes = max(1, round(self.font_scale * 2))
         (wide, high), below = cv2.getTextSize(label, _FONT, self.font_scale, strokes)
         tall = high + below + 2 * _MARGIN
