@@ -1,12 +1,19 @@
-"""What all tests share: where the project lies, and how Hypothesis looks for examples."""
+"""What all tests share: where the project lies, threads and a clock, how Hypothesis looks for examples."""
 
 from __future__ import annotations
 
 import os
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
+from typing import Any, TypeAlias
 
 import hypothesis
 import pytest
+
+from ml_pipes._threads.fakes import FakeClock
+
+Start: TypeAlias = Callable[..., "Future[Any]"]
 
 _ROOT = Path(__file__).resolve().parent.parent
 
@@ -21,3 +28,16 @@ hypothesis.settings.load_profile("ci" if os.environ.get("CI") else "local")
 def root() -> Path:
     """The folder that the repository is in."""
     return _ROOT
+
+
+@pytest.fixture
+def clock() -> FakeClock:
+    """A clock that the test moves by hand."""
+    return FakeClock()
+
+
+@pytest.fixture
+def start() -> Iterator[Start]:
+    """``start(function, *arguments)`` runs it on a thread; its ``result(timeout)`` tells how it ended."""
+    with ThreadPoolExecutor(64) as pool:
+        yield pool.submit

@@ -45,15 +45,15 @@ class Context:
 
     def store(self, name: str, value: Any) -> Context:
         """A context that has ``value`` under ``name`` too; a later store overwrites."""
-        return Context({**self._values, name: value})
+        return _context({**self._values, name: value})
 
     def with_values(self, **values: Any) -> Context:
         """A context that has these values too."""
-        return Context({**self._values, **values})
+        return _context({**self._values, **values})
 
     def merge(self, other: Mapping[str, Any]) -> Context:
         """A context that has the other mapping's values too."""
-        return Context({**self._values, **other})
+        return _context({**self._values, **other})
 
     def as_dict(self) -> dict[str, Any]:
         """A copy, as a dict."""
@@ -66,6 +66,13 @@ class Context:
 
     def __repr__(self) -> str:
         return f"Context({self._values!r})"
+
+
+def _context(values: dict[str, Any]) -> Context:
+    """A context around a dict that nobody else has: Store is on the way of every call."""
+    context = Context.__new__(Context)
+    context._values = values  # noqa: SLF001 - made on the line above
+    return context
 
 
 class ContextOp(ABC, Generic[InputT, OutputT]):
@@ -93,7 +100,9 @@ class Store(ContextOp[CurrentT, CurrentT]):
     def apply(self, current: CurrentT, context: Context) -> tuple[CurrentT, Context]:
         selected = current
         if self._selector.steps:
-            selected = self._selector.select_value(current, error_prefix=f"Store({self.name!r})", root_label="current")
+            selected = self._selector.select_value(
+                current, error_prefix=f"Store({self.name!r})", root_label="current"
+            )
         return current, context.store(self.name, selected)
 
 

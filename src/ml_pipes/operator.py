@@ -35,17 +35,18 @@ def Operator(cls: OperatorT) -> OperatorT:
         TypeError: the class has ``__slots__`` and no ``__dict__``, so there is no
             room for the captured constructor args.
     """
-    if not getattr(cls, "__dictoffset__", 0):
+    kind: Any = cls  # the class gains what its type does not say
+    if not getattr(kind, "__dictoffset__", 0):
         raise TypeError(
-            f"Operator: {cls.__name__} has no room for captured constructor args; "
+            f"Operator: {kind.__name__} has no room for captured constructor args; "
             "leave __slots__ out, or add '__dict__' to it"
         )
-    if not getattr(cls.__new__, _ARGUMENTS, False):
-        cls.__new__ = _remembering_new(cls)
-    if "describe" not in _names_of(cls):
-        cls.describe = _describe
-    if cls.__repr__ is object.__repr__:
-        cls.__repr__ = _render
+    if not getattr(kind.__new__, _ARGUMENTS, False):
+        kind.__new__ = _remembering_new(kind)
+    if "describe" not in _names_of(kind):
+        kind.describe = _describe
+    if kind.__repr__ is object.__repr__:
+        kind.__repr__ = _render
     return cls
 
 
@@ -76,11 +77,12 @@ class OperatorArgument:
 
     def render(self, *, verbose: bool = False) -> str:
         """As it would be written in a call; a long value is cut unless ``verbose``."""
-        text = repr(self.value) if not callable(self.value) else _callable_text(self.value)
-        if not verbose and len(text) > _LONGEST_VALUE:
-            text = f"{text[: _LONGEST_VALUE - 1]}…"
-        if self.kind is inspect.Parameter.VAR_KEYWORD or self.kind is inspect.Parameter.KEYWORD_ONLY:
-            return f"{self.name}={text}"
+        # A function as its name: its repr is an address.
+        is_function = inspect.isroutine(self.value) or inspect.isclass(self.value)
+        text = str(self.value.__name__) if is_function else repr(self.value)
+        if not verbose:
+            text = " ".join(text.split()) if "\n" in text else text
+            text = text if len(text) <= _LONGEST_VALUE else f"{text[: _LONGEST_VALUE - 1]}…"
         return f"{self.name}={text}" if self.passed_by_keyword or self.is_default else text
 
 
@@ -100,7 +102,7 @@ class OperatorDescription:
             name=get_operator_name(operator),
             arguments=get_operator_argument_entries(operator),
             constructor_signature=get_operator_constructor_signature(operator),
-            bare_callable=not hasattr(type(operator), "describe"),
+            bare_callable=inspect.isroutine(operator) or inspect.isclass(operator),
         )
 
     @property
@@ -120,7 +122,7 @@ class OperatorDescription:
 
     def render(self, *, show_defaults: bool = False, verbose: bool = False) -> str:
         """``Name(arguments)``; a bare function is its name alone."""
-        if self.bare_callable and not self.arguments:
+        if self.bare_callable:
             return self.name
         shown = [a for a in self.arguments if a.is_passed or show_defaults]
         return f"{self.name}({', '.join(a.render(verbose=verbose) for a in shown)})"
@@ -161,7 +163,9 @@ def get_operator_argument_entries(operator: Any) -> tuple[OperatorArgument, ...]
         if kind is inspect.Parameter.VAR_POSITIONAL:
             entries += [OperatorArgument(name, item, kind) for item in value]
         elif kind is inspect.Parameter.VAR_KEYWORD:
-            entries += [OperatorArgument(key, item, kind, passed_by_keyword=True) for key, item in value.items()]
+            entries += [
+                OperatorArgument(key, item, kind, passed_by_keyword=True) for key, item in value.items()
+            ]
         else:
             source: Literal["passed", "default"] = "passed" if name in passed else "default"
             entries.append(OperatorArgument(name, value, kind, source, name in by_keyword))
@@ -170,11 +174,11 @@ def get_operator_argument_entries(operator: Any) -> tuple[OperatorArgument, ...]
 
 def _remembering_new(cls: type) -> Callable[..., Any]:
     """A ``__new__`` that keeps the arguments; it sees those of the class that is really being made."""
-    made_by = cls.__new__
+    made_by: Any = cls.__new__
 
-    def __new__(kind: type, /, *args: Any, **kwargs: Any) -> Any:
+    def __new__(kind: Any, /, *args: Any, **kwargs: Any) -> Any:
         if made_by is object.__new__:
-            if kind.__init__ is object.__init__ and (args or kwargs):  # type: ignore[misc] # asks which __init__ it is
+            if kind.__init__ is object.__init__ and (args or kwargs):
                 raise TypeError(f"{kind.__name__}() takes no arguments")
             instance = made_by(kind)
         else:
@@ -197,8 +201,3 @@ def _describe(self: Any) -> OperatorDescription:
 
 def _render(self: Any) -> str:
     return _describe(self).render()
-
-
-def _callable_text(value: Any) -> str:
-    """A function as its name: its repr is an address."""
-    return value.__name__ if inspect.isroutine(value) or inspect.isclass(value) else repr(value)

@@ -9,13 +9,14 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import Any, Generic, TypeAlias, TypeVar, Union
+from textwrap import indent
+from typing import Any, Generic, Self, TypeAlias, TypeVar, Union
 
 from ml_pipes._engine.plan import make_plan
 from ml_pipes._engine.record import Recorder
 from ml_pipes._engine.run import run
 from ml_pipes.context import ContextOp
-from ml_pipes.operator import OperatorDescription
+from ml_pipes.operator import Operator, OperatorDescription
 from ml_pipes.region import RegionCloser, RegionOpener
 from ml_pipes.tracing import TraceCollector
 
@@ -62,15 +63,17 @@ class Pipeline(Generic[InputT, OutputT]):
         """
         collector = self._collector
         if collector is None:
-            return run(self._plan, value)  # type: ignore[no-any-return] # the last step's type is the user's word
-        return self._traced(value, collector)
+            result: OutputT = run(self._plan, value)
+            return result
+        traced: OutputT = self._traced(value, collector)
+        return traced
 
     @property
     def operators(self) -> tuple[Any, ...]:
         """The steps, flattened; to add some, see :meth:`extend`."""
         return self._operators
 
-    def extend(self: PipelineT, operators: Iterable[OperatorLike]) -> PipelineT:
+    def extend(self, operators: Iterable[OperatorLike]) -> Self:
         """Add steps at the end, in place; when they are refused, nothing is added."""
         self._set((*self._operators, *_flat(operators)))
         return self
@@ -108,7 +111,8 @@ class Pipeline(Generic[InputT, OutputT]):
             verbose: long values in full.
         """
         description = PipelineDescription(
-            [OperatorDescription.from_operator(operator) for operator in self._operators], (show_defaults, verbose)
+            [OperatorDescription.from_operator(operator) for operator in self._operators],
+            (show_defaults, verbose),
         )
         if not hasattr(sys, "ps1"):
             print(description)
@@ -133,9 +137,11 @@ class Pipeline(Generic[InputT, OutputT]):
             try:
                 collector.on_trace(recorder.trace())
             except Exception:
-                import logging  # noqa: PLC0415 # only a failing collector needs it
+                import logging  # only a failing collector needs it
 
-                logging.getLogger("ml_pipes").exception("the trace collector %r failed; the call goes on", collector)
+                logging.getLogger("ml_pipes").exception(
+                    "the trace collector %r failed; the call goes on", collector
+                )
 
 
 @dataclass(frozen=True)
@@ -150,13 +156,14 @@ class PipelineDescription:
         if not self.operators:
             return "Pipeline([])"
         steps = (step.render(show_defaults=show_defaults, verbose=verbose) for step in self.operators)
-        return "Pipeline([\n" + "".join(f"  {step},\n" for step in steps) + "])"
+        return "Pipeline([\n" + indent("".join(f"{step},\n" for step in steps), "  ") + "])"
 
     def __repr__(self) -> str:
         show_defaults, verbose = self._shown
         return self.render(show_defaults=show_defaults, verbose=verbose)
 
 
+@Operator
 class Embed(Generic[InputT, OutputT]):
     """A pipeline as one step, with a context of its own.
 
@@ -171,20 +178,15 @@ class Embed(Generic[InputT, OutputT]):
     def __call__(self, value: InputT) -> OutputT:
         return self.pipeline(value)
 
-    def __repr__(self) -> str:
-        return _with_indent("Embed", self.pipeline)
 
-
+@Operator
 class Inline(Generic[InputT, OutputT]):
-    """Stands in a list for its pipeline's steps as they are when the list becomes a pipeline; the context is shared."""
+    """Stands in a list for its pipeline's steps, as they are when the list is built; one context."""
 
     def __init__(self, pipeline: Pipeline[InputT, OutputT]) -> None:
         if not isinstance(pipeline, Pipeline):
             raise TypeError(f"Inline takes a Pipeline, got a {type(pipeline).__name__}")
         self.pipeline = pipeline
-
-    def __repr__(self) -> str:
-        return _with_indent("Inline", self.pipeline)
 
 
 def embed(pipeline: Pipeline[InputT, OutputT]) -> Embed[InputT, OutputT]:
@@ -203,7 +205,3 @@ def _flat(operators: Iterable[Any]) -> Iterator[Any]:
             yield from operator.pipeline.operators
         else:
             yield operator
-
-
-def _with_indent(name: str, pipeline: Pipeline[Any, Any]) -> str:
-    return f"{name}({repr(pipeline).replace(chr(10), chr(10) + '  ')})"

@@ -31,7 +31,7 @@ class _NoTrace:
             raise AttributeError(name)
         return self
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, *_: Any, **__: Any) -> Any:
         return self
 
 

@@ -115,7 +115,9 @@ def _closing_type(opener: RegionOpener[Any, Any], label: str) -> None:
 def _close(open_regions: list[_Open], closer: RegionCloser, label: str) -> Step:
     region = open_regions.pop()
     if region.opener is None:
-        raise StructureError(f"{label} has no matching opener; put the region's opener before it, or remove it")
+        raise StructureError(
+            f"{label} has no matching opener; put the region's opener before it, or remove it"
+        )
     wanted = region.opener.closing_type
     if not isinstance(closer, wanted):
         raise StructureError(f"{region.label} must be closed with {wanted.__name__}, not {label}")
@@ -138,15 +140,18 @@ def _arity(operator: Any, label: str) -> int:
         parameters = inspect.signature(operator).parameters.values()
     except (TypeError, ValueError):
         raise SignatureError(
-            f"{label} has no signature that can be read; wrap it: lambda value: {get_operator_name(operator)}(value)"
+            f"{label} has no signature that can be read; wrap it: "
+            f"lambda value: {get_operator_name(operator)}(value)"
         ) from None
     for parameter in parameters:
         if parameter.kind is inspect.Parameter.VAR_POSITIONAL:
-            raise SignatureError(f"{label} takes variadic positional parameters (*{parameter.name}); name them")
+            raise SignatureError(
+                f"{label} takes variadic positional parameters (*{parameter.name}); name them"
+            )
         if parameter.kind in {inspect.Parameter.KEYWORD_ONLY, inspect.Parameter.VAR_KEYWORD}:
             raise SignatureError(
-                f"{label} takes non-positional parameters ({parameter.name}); a pipeline chains operators by argument "
-                "position: make it positional, or set it where the operator is built"
+                f"{label} takes non-positional parameters ({parameter.name}); a pipeline chains operators "
+                "by argument position: make it positional, or set it where the operator is built"
             )
     if not parameters:
         raise SignatureError(f"{label} takes no parameter, so no value can be given to it")

@@ -6,11 +6,12 @@ Knows steps and times. Knows nothing of how steps are run.
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any, Final
 
-from ml_pipes._engine.plan import Kind, Step
+from ml_pipes._engine.plan import Step
 from ml_pipes._threads.batcher import Ticket
 from ml_pipes._threads.clock import now, thread_id
 from ml_pipes.control import SHORT_CIRCUIT
@@ -38,10 +39,10 @@ class RegionRecord:
 class Recorder:
     """One run: a row per step ``(step, started, ended, error, dropped, region)``."""
 
-    __slots__ = ("_item", "_region", "_rows", "_started", "_thread")
+    __slots__ = ("_region", "_rows", "_started", "_thread", "item")
 
     def __init__(self, item: int | None = None) -> None:
-        self._item = item
+        self.item = item
         self._rows: list[tuple[Step, float, float, bool, bool, RegionRecord | None]] = []
         self._region: RegionRecord | None = None
         self._thread = thread_id()
@@ -71,7 +72,7 @@ class Recorder:
             batch_size,
             start_time=self._started,
             thread=self._thread,
-            item=self._item,
+            item=self.item,
         )
 
     def _spans(self) -> Iterator[StepSpan]:
@@ -83,7 +84,7 @@ class Recorder:
                     ended - started,
                     error,
                     attributes={"dropped": 1} if dropped else {},
-                    operator_type=type(step.operator),
+                    operator_type=_type(step.operator),
                     thread=self._thread,
                 )
             elif region.ticket is None:
@@ -97,7 +98,7 @@ def _region_span(
 ) -> StepSpan:
     workers = getattr(step.operator, "max_concurrency", None)
     dropped = sum(run.dropped for run in runs)
-    traces = tuple(run.trace() for run in sorted(runs, key=lambda run: run._item or 0))
+    traces = tuple(run.trace() for run in sorted(runs, key=lambda run: run.item or 0))
     mean = mean_trace(traces)
     return StepSpan(
         step.label,
@@ -106,9 +107,14 @@ def _region_span(
         error,
         attributes={"seen": len(runs), "emitted": len(runs) - dropped, "dropped": dropped},
         child_trace=InvocationTrace(
-            mean.spans, mean.total_duration_s, len(runs), workers, start_time=mean.start_time, thread=mean.thread
+            mean.spans,
+            mean.total_duration_s,
+            len(runs),
+            workers,
+            start_time=mean.start_time,
+            thread=mean.thread,
         ),
-        operator_type=type(step.operator),
+        operator_type=_type(step.operator),
         runs=traces,
         thread=thread,
     )
@@ -118,7 +124,7 @@ def _ticket_spans(
     step: Step, span_s: tuple[float, float], error: bool, ticket: Ticket[Any], thread: int
 ) -> Iterator[StepSpan]:
     """A wait and the batch's run apart; the run is one and the same for all who were in the batch."""
-    kind = type(step.operator)
+    kind = _type(step.operator)
     started, ended = span_s
     left = ended if ticket.started_at is None else ticket.started_at
     wait = StepSpan(f"{step.label}[wait]", started, left - started, operator_type=kind, thread=thread)
@@ -138,6 +144,11 @@ def _ticket_spans(
         runs=runs,
         thread=thread,
     )
+
+
+def _type(operator: Any) -> type | None:
+    """The operator's class; None for a function, whose class says nothing and cannot be pickled."""
+    return None if inspect.isroutine(operator) else type(operator)
 
 
 class _NoRegion:

@@ -6,13 +6,15 @@ Knows each kind of step. Knows nothing of what operators do.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, TypeVar
+from operator import length_hint
+from typing import Any, TypeVar, cast
 
 from ml_pipes._engine.locate import note_item, note_step
 from ml_pipes._engine.plan import Kind, Plan, Step
 from ml_pipes._engine.record import NO_RECORD, NO_REGION, Recorder, RegionRecord, _NoRecord, _NoRegion
 from ml_pipes._threads.batcher import Ticket
 from ml_pipes._threads.clock import now
+from ml_pipes._threads.owned import Owned
 from ml_pipes.context import Context
 from ml_pipes.control import SHORT_CIRCUIT
 from ml_pipes.errors import StepInputError
@@ -50,8 +52,7 @@ class StepBody:
         return self._step.label
 
     def __call__(self, value: Any, /, *, item: int | None = None) -> Any:
-        body = self._step.body
-        assert body is not None, "a region's step has a body"
+        body = cast(Plan, self._step.body)  # a region's step has one
         try:
             return run(body, value, self.record.run(item))
         except BaseException as error:
@@ -61,8 +62,8 @@ class StepBody:
 
     def own(self, make: Callable[[str], OwnedT], /) -> OwnedT:
         """What the step's place holds for its lifetime."""
-        assert self._step.owned is not None, "a region's step owns a place"
-        return self._step.owned.get(lambda: make(self._step.label))
+        owned = cast(Owned, self._step.owned)  # a region's step has one
+        return owned.get(lambda: make(self._step.label))
 
 
 def run(plan: Plan, value: Any, record: Recorder | _NoRecord = NO_RECORD) -> Any:
@@ -70,23 +71,28 @@ def run(plan: Plan, value: Any, record: Recorder | _NoRecord = NO_RECORD) -> Any
 
     An exception leaves with its type and identity, and a note of where it was.
     """
-    frame = _Frame(record)
-    if isinstance(record, Recorder):
-        return _run_recorded(plan, value, frame, record)
+    if record is not NO_RECORD:
+        return _run_recorded(plan, value, cast(Recorder, record))
+    frame: _Frame | None = None
     steps = iter(plan.fast)
     try:
         for call, special in steps:
-            value = call(value) if special is None else _advance(special, value, frame)
+            if special is None:
+                value = call(value)
+            else:
+                frame = frame or _Frame(record)
+                value = _advance(special, value, frame)
             if value is SHORT_CIRCUIT:
                 return value
     except BaseException as error:
         # The iterator knows how many steps are left, so the loop need not count.
-        _note(plan.steps[max(len(plan.steps) - steps.__length_hint__(), 1) - 1], error)
+        _note(plan.steps[max(len(plan.steps) - length_hint(steps), 1) - 1], error)
         raise
     return value
 
 
-def _run_recorded(plan: Plan, value: Any, frame: _Frame, record: Recorder) -> Any:
+def _run_recorded(plan: Plan, value: Any, record: Recorder) -> Any:
+    frame = _Frame(record)
     for step in plan.steps:
         started = now()
         try:

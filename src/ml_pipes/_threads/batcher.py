@@ -105,7 +105,7 @@ class Batcher:
         self._running = False
 
     def ticket(self, item: ItemT, runner: Runner) -> Ticket[ItemT]:
-        """A place for ``item``; ``runner`` takes a list of items and returns one result per item, in order."""
+        """A place for ``item``; ``runner`` takes a list and returns one result per item, in order."""
         return Ticket(self, item, runner)
 
     def serve(self, ticket: Ticket[Any]) -> None:
@@ -124,7 +124,7 @@ class Batcher:
                 self._leave(ticket)
 
     def _serve_alone(self, ticket: Ticket[Any]) -> None:
-        """For a call from inside the own body: the runner is busy with this very caller and would never come free."""
+        """For a call from inside the own body: the runner is busy with this very caller."""
         failure: BaseException | None = None
         try:
             self._run([ticket])

@@ -24,9 +24,8 @@ def own_copy(error: BaseException) -> BaseException:
     notes = error.__dict__.get("__notes__")
     if notes is not None:
         twin.__dict__["__notes__"] = list(notes)
-    twin.__traceback__ = None
-    twin.__context__ = None
-    twin.__cause__ = error
+    for name, value in (("__traceback__", None), ("__context__", None), ("__cause__", error)):
+        _set(twin, name, value)
     return twin
 
 
@@ -44,9 +43,14 @@ def _rebuilt(error: BaseException) -> BaseException | None:
     """Without running the constructor."""
     try:
         twin = type(error).__new__(type(error), *error.args)
-        twin.args = error.args
+        _set(twin, "args", error.args)
         twin.__dict__.update(error.__dict__)
         same = str(twin) == str(error)
     except Exception:
         return None
     return twin if same else None
+
+
+def _set(error: BaseException, name: str, value: object) -> None:
+    """By the base's own hand: an exception class may refuse attributes (a frozen dataclass does)."""
+    BaseException.__setattr__(error, name, value)

@@ -122,7 +122,10 @@ class Crew:
         with self._lock:
             while len(self._threads) < count:
                 thread = threading.Thread(
-                    target=_work, args=(self._calls,), name=f"ml_pipes-{self._name}-{len(self._threads)}", daemon=True
+                    target=_work,
+                    args=(self._calls,),
+                    name=f"ml_pipes-{self._name}-{len(self._threads)}",
+                    daemon=True,
                 )
                 try:
                     thread.start()

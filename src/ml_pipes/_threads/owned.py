@@ -24,7 +24,8 @@ class Owned:
     __slots__ = ("__weakref__", "_lock", "_made")
 
     def __init__(self) -> None:
-        self._forget()
+        self._made: Any = None
+        self._lock = threading.Lock()
         _all.add(self)
 
     def get(self, make: Callable[[], OwnedT]) -> OwnedT:
@@ -39,14 +40,14 @@ class Owned:
         return cast(OwnedT, self._made)
 
     def _forget(self) -> None:
-        self._made: Any = None
+        self._made = None
         self._lock = threading.Lock()
 
 
 def _forget_all() -> None:
     # The child of a fork has one thread: locks may be held, and queues read, by threads that are not there.
     for owned in list(_all):
-        owned._forget()
+        owned._forget()  # noqa: SLF001 - its own module
 
 
 if hasattr(os, "register_at_fork"):

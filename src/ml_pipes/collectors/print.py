@@ -28,7 +28,11 @@ class PrintCollector(CaptureCollector):
             print("no trace yet")
             return
         # One print, so that traces of several threads do not mix their lines.
-        print("\n".join([*_lines(trace, trace.total_duration_s, 0), _line("total", trace.total_duration_s, None)]))
+        print(
+            "\n".join(
+                [*_lines(trace, trace.total_duration_s, 0), _line("total", trace.total_duration_s, None)]
+            )
+        )
 
 
 def _lines(trace: InvocationTrace, total_s: float, depth: int) -> Iterator[str]:

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import TypeAlias, Union
+from typing import TypeAlias
 
 __all__ = ["SelectorInput", "SelectorPart", "parse_path", "render_path"]
 
 SelectorPart: TypeAlias = str | int
-SelectorInput: TypeAlias = Union[str, int, tuple["SelectorInput", ...]]
+SelectorInput: TypeAlias = str | int | tuple["SelectorInput", ...]
 
 _TOKEN = re.compile(
     r"""

@@ -69,7 +69,7 @@ class Selector:
 
 def _index(value: Any, index: int) -> Any:
     if isinstance(value, Mapping):
-        return value[index] if index in value else _MISSING
+        return value.get(index, _MISSING)
     if isinstance(value, str | bytes) or not hasattr(type(value), "__getitem__"):
         return _MISSING
     return value[index]
@@ -77,7 +77,7 @@ def _index(value: Any, index: int) -> Any:
 
 def _name(value: Any, name: str) -> Any:
     if isinstance(value, Mapping):
-        return value[name] if name in value else _MISSING
+        return value.get(name, _MISSING)
     # Asked without running a property, so that an error inside one is not taken for a missing name.
     if inspect.getattr_static(value, name, _MISSING) is not _MISSING:
         return getattr(value, name)

@@ -51,7 +51,7 @@ class Batch(RegionOpener[ItemT, Any]):
     def __init__(self, size: int, timeout: float = 0.05) -> None:
         if size < 1:
             raise ValueError(f"Batch: size must be 1 or more, got {size}")
-        if not (isinstance(timeout, int | float) and math.isfinite(timeout) and timeout >= 0):
+        if not (math.isfinite(timeout) and timeout >= 0):
             raise ValueError(f"Batch: timeout must be finite seconds, 0 or more, got {timeout}")
         self.size = size
         self.timeout = timeout

@@ -30,14 +30,16 @@ class Pick:
         if not indices:
             raise ValueError("Pick needs at least one index, such as Pick(0)")
         for index in indices:
-            if not isinstance(index, int) or isinstance(index, bool):
+            if type(index) is not int:
                 raise TypeError(f"Pick takes integer positions, got {index!r}; to walk by name use Select")
         self.indices = indices
         self._take = itemgetter(*indices)
 
     def __call__(self, current: tuple[Any, ...]) -> Any:
         if not isinstance(current, tuple):
-            raise StepInputError(f"Pick takes a tuple, got a {type(current).__name__}; to index a list use Select")
+            raise StepInputError(
+                f"Pick takes a tuple, got a {type(current).__name__}; to index a list use Select"
+            )
         try:
             return self._take(current)
         except IndexError:

@@ -1,0 +1,1 @@
+"""Measurements of ml-pipes against what is possible: ``python -m bench``."""

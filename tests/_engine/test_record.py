@@ -1,0 +1,148 @@
+"""What a trace tells of a call."""
+
+from __future__ import annotations
+
+import pickle
+import threading
+from threading import Barrier
+from typing import Any
+
+import pytest
+
+from ml_pipes.collectors import CaptureCollector
+from ml_pipes.core import SHORT_CIRCUIT, Pipeline
+from ml_pipes.standard import Batch, CollectItems, Gather, PerItem, Scatter, Store, UnBatch
+from ml_pipes.tracing import InvocationTrace, TraceCollector
+
+
+def traced(operators: list[Any]) -> tuple[Pipeline[Any, Any], CaptureCollector]:
+    collector, pipeline = CaptureCollector(), Pipeline[Any, Any](operators)
+    pipeline.set_tracing(collector)
+    return pipeline, collector
+
+
+def last(collector: CaptureCollector) -> InvocationTrace:
+    assert collector.last_trace is not None
+    return collector.last_trace
+
+
+def test_a_span_per_step_in_order_within_the_total() -> None:
+    pipeline, collector = traced([lambda value: value, Store("kept"), str.upper])
+
+    result = pipeline("a")
+
+    trace = last(collector)
+    assert result == "A"
+    assert [span.label for span in trace.spans] == ["0:<lambda>", "1:Store", "2:upper"]
+    assert all(span.duration_s >= 0.0 for span in trace.spans)
+    assert sum(span.duration_s for span in trace.spans) <= trace.total_duration_s
+    assert [span.operator_type for span in trace.spans][1] is Store
+    assert {span.thread for span in trace.spans} == {threading.get_ident()}
+    assert trace.spans[0].start_time <= trace.spans[1].start_time <= trace.spans[2].start_time
+
+
+def test_a_failed_step_is_the_last_and_marked_and_its_error_goes_on() -> None:
+    pipeline, collector = traced([lambda value: value, lambda value: 1 // value, lambda value: value])
+
+    with pytest.raises(ZeroDivisionError) as caught:
+        pipeline(0)
+
+    assert [(span.label, span.error) for span in last(collector).spans] == [
+        ("0:<lambda>", False),
+        ("1:<lambda>", True),
+    ]
+    assert caught.value.__notes__ == ["in step 1:<lambda>"]
+
+
+def test_the_step_that_drops_says_so() -> None:
+    pipeline, collector = traced([lambda value: SHORT_CIRCUIT, lambda value: value])
+
+    pipeline(1)
+
+    assert [(span.label, span.attributes) for span in last(collector).spans] == [
+        ("0:<lambda>", {"dropped": 1})
+    ]
+
+
+@pytest.mark.parametrize(("opener", "closer"), [(PerItem(), CollectItems()), (Scatter(3), Gather())])
+def test_a_region_keeps_every_run_and_their_mean(opener: Any, closer: Any) -> None:
+    pipeline, collector = traced([opener, lambda value: SHORT_CIRCUIT if value == 1 else value, closer])
+
+    pipeline([0, 1, 2])
+
+    (region,) = last(collector).spans
+    assert region.attributes == {"seen": 3, "emitted": 2, "dropped": 1}
+    assert [run.item for run in region.runs] == [0, 1, 2]
+    assert all([span.label for span in run.spans] == ["1:<lambda>"] for run in region.runs)
+    assert region.child_trace is not None
+    assert region.child_trace.batch_size == 3
+    assert region.child_trace.workers == getattr(opener, "max_concurrency", None)
+    assert [span.label for span in region.child_trace.spans] == ["1:<lambda>"]
+
+
+def test_the_runs_of_a_scatter_are_on_the_threads_that_worked() -> None:
+    barrier = Barrier(2)
+    pipeline, collector = traced([Scatter(2), lambda value: barrier.wait(timeout=10), Gather()])
+
+    pipeline([1, 2])
+
+    assert len({run.thread for run in last(collector).spans[0].runs}) == 2
+
+
+def test_participants_of_a_batch_see_their_wait_apart_and_one_and_the_same_run(start: Any) -> None:
+    pipeline: Pipeline[Any, Any] = Pipeline([Batch(2, timeout=20), lambda items: items, UnBatch()])
+    traces: list[InvocationTrace] = []
+    lock = threading.Lock()
+
+    class Keep(TraceCollector):
+        def on_trace(self, trace: InvocationTrace) -> None:
+            with lock:
+                traces.append(trace)
+
+    pipeline.set_tracing(Keep())
+    for future in [start(pipeline, item) for item in (1, 2)]:
+        future.result(timeout=10)
+
+    first, second = traces
+    assert [span.label for span in first.spans] == ["0:Batch[wait]", "0:Batch"]
+    assert [span.label for span in second.spans] == ["0:Batch[wait]", "0:Batch"]
+    run, same = first.spans[1].runs[0], second.spans[1].runs[0]
+    assert run.batch_size == same.batch_size == 2
+    assert (run.start_time, run.thread) == (same.start_time, same.thread)
+    assert [span.label for span in run.spans] == ["1:<lambda>"]
+    assert first.spans[0].duration_s + first.spans[1].duration_s <= first.total_duration_s
+
+
+def test_a_collector_that_raises_is_logged_and_the_call_goes_on(caplog: pytest.LogCaptureFixture) -> None:
+    class Broken(TraceCollector):
+        def on_trace(self, trace: InvocationTrace) -> None:
+            raise OSError("disk full")
+
+    pipeline: Pipeline[Any, Any] = Pipeline([lambda value: value + 1])
+    pipeline.set_tracing(Broken())
+
+    assert pipeline(1) == 2
+    assert "Broken" in caplog.text
+    assert "disk full" in caplog.text
+
+
+def test_tracing_can_be_switched_off_and_its_collector_seen() -> None:
+    pipeline, collector = traced([lambda value: value])
+
+    assert pipeline.trace_collector is collector
+    pipeline.set_tracing(None)
+    pipeline(1)
+
+    assert pipeline.trace_collector is None
+    assert collector.last_trace is None
+
+
+def test_a_trace_pickles() -> None:
+    pipeline, collector = traced([PerItem(), str.upper, CollectItems()])
+    pipeline(["a"])
+
+    twin = pickle.loads(pickle.dumps(last(collector)))
+
+    assert twin.total_duration_s == last(collector).total_duration_s
+    assert [span.label for span in twin.spans] == ["0:PerItem"]
+    assert twin.spans[0].runs[0].item == 0
