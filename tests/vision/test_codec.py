@@ -178,6 +178,21 @@ def test_a_header_that_promises_too_many_pixels_is_refused_before_anything_is_ma
         Decode()(bomb)
 
 
+@pytest.mark.parametrize(
+    "data", [b"P6\n60000 60000\n255\n", b"P5 40000 40000 255 ", b"#?RGBE\n\n-Y 60000 +X 60000\n"]
+)
+def test_formats_that_state_their_size_as_text_are_limited_too(data: bytes) -> None:
+    with pytest.raises(DecodeError, match=r"0,000 pixels and the limit is 200,000,000"):
+        Decode()(data)
+
+
+def test_what_opencv_itself_refuses_is_the_same_error() -> None:
+    sides_beyond_opencv = b"P5 2000000 1 255 " + bytes(2_000_000)
+
+    with pytest.raises(DecodeError, match="not an image OpenCV can read"):
+        Decode()(sides_beyond_opencv)
+
+
 def test_the_limit_of_pixels_can_be_set() -> None:
     with pytest.raises(DecodeError, match="48 x 64 pixels and the limit is 3,071"):
         Decode(max_pixels=3071)(_noise("JPEG"))

@@ -30,6 +30,12 @@ _FILES = {
     "tiff": _file("TIFF"),
     "jp2": _file("JPEG2000"),
     "avif": _file("AVIF"),
+    "ppm": _file("PPM"),
+    "ppm with a comment": b"P6 # by hand\n# twice\n70 50\n255\n",
+    "pam": b"P7\nWIDTH 70\nHEIGHT 50\nDEPTH 3\nMAXVAL 255\nENDHDR\n",
+    "pfm": b"PF\n70 50\n-1.0\n",
+    "hdr": b"#?RADIANCE\nFORMAT=32-bit_rle_rgbe\n\n-Y 50 +X 70\n",
+    "sun": b"\x59\xa6\x6a\x95" + (70).to_bytes(4, "big") + (50).to_bytes(4, "big"),
 }
 
 

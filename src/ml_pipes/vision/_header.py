@@ -5,6 +5,7 @@ Knows file formats. Knows nothing of pixels: nothing is decoded here.
 
 from __future__ import annotations
 
+import re
 import struct
 from collections.abc import Callable
 
@@ -147,6 +148,27 @@ def _boxed_size(name: bytes, skip: int, order: str) -> Callable[[bytes], _Size |
     return read
 
 
+def _written_size(pattern: bytes, order: str) -> Callable[[bytes], _Size | None]:
+    """Give a reader of two numbers written as text in the first bytes."""
+
+    def read(data: bytes) -> _Size | None:
+        found = re.search(pattern, data[:4096])
+        if found is None:
+            return None
+        one, two = int(found[1]), int(found[2])
+        return (one, two) if order == "wh" else (two, one)
+
+    return read
+
+
+def _sun_size(data: bytes) -> _Size:
+    width, height = struct.unpack_from(">II", data, 4)
+    return width, height
+
+
+_BETWEEN = rb"(?:\s+(?:#[^\n]*\n)*)"
+_NUMBER = rb"(\d{1,9})"
+
 _READERS: tuple[tuple[Callable[[bytes], bool], Callable[[bytes], _Size | None]], ...] = (
     (lambda data: data.startswith(b"\xff\xd8"), _jpeg_size),
     (lambda data: data.startswith(b"\x89PNG\r\n\x1a\n"), _png_size),
@@ -156,4 +178,14 @@ _READERS: tuple[tuple[Callable[[bytes], bool], Callable[[bytes], _Size | None]],
     (lambda data: data[:4] in (b"II*\0", b"MM\0*"), _tiff_size),
     (lambda data: data[4:8] == b"jP  ", _boxed_size(b"ihdr", 0, "hw")),
     (lambda data: data[4:8] == b"ftyp", _boxed_size(b"ispe", 4, "wh")),
+    (
+        lambda data: data[:2] == b"P7",
+        _written_size(rb"WIDTH\s+" + _NUMBER + rb"\s+HEIGHT\s+" + _NUMBER, "wh"),
+    ),
+    (
+        lambda data: data[:1] == b"P" and data[1:2] in b"123456Ff",
+        _written_size(rb"^P." + _BETWEEN + _NUMBER + _BETWEEN + _NUMBER, "wh"),
+    ),
+    (lambda data: data[:2] == b"#?", _written_size(rb"-Y\s+" + _NUMBER + rb"\s+\+X\s+" + _NUMBER, "hw")),
+    (lambda data: data[:4] == b"\x59\xa6\x6a\x95", _sun_size),
 )
