@@ -142,3 +142,10 @@ def test_without_onnx_it_names_the_extra_to_install(fixed: Path) -> None:
     ended = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
 
     assert 'ImportError: free_axes needs onnx; install it with: pip install "ml-pipes[onnx]"' in ended.stderr
+
+
+def test_numbers_that_are_none_alike_are_alike(make_model) -> None:
+    nodes = [helper.make_node("Neg", ["x"], ["minus"]), helper.make_node("Log", ["minus"], ["y"])]
+    port = (TensorProto.FLOAT, (1, 4))
+
+    assert free_axes(make_model(nodes, {"x": port}, {"y": port}))

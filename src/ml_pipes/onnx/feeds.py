@@ -5,6 +5,7 @@ Knows payloads and a model's ports. Knows nothing of ONNX Runtime.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -15,7 +16,7 @@ from ml_pipes.errors import ModelInputError
 from ml_pipes.onnx.session import Port
 from ml_pipes.tensor import TensorPayload, TensorRegistry
 
-__all__ = ["ModelInput", "check_port", "feeds_of"]
+__all__ = ["ModelInput", "check_port", "dtype_text", "feeds_of"]
 
 Array = npt.NDArray[Any]
 ModelInput = (
@@ -25,6 +26,8 @@ ModelInput = (
     | Mapping[str, Array]
     | Sequence[TensorPayload]
 )
+
+_ONE = (TensorPayload, np.ndarray)
 
 
 def feeds_of(
@@ -53,6 +56,12 @@ def feeds_of(
     return {port.name: check_port(given[port.name], port, layouts.get(port.name)) for port in ports}
 
 
+@functools.lru_cache(maxsize=64)
+def dtype_text(dtype: np.dtype[Any]) -> str:
+    """A dtype as text, remembered: NumPy spells it out anew each time, which takes longer than a look-up."""
+    return str(dtype)
+
+
 def check_port(value: Any, port: Port, layout: str | None) -> Array:
     """Give the array, contiguous, or raise :class:`ModelInputError` when it does not fit the port."""
     array = value
@@ -67,14 +76,14 @@ def check_port(value: Any, port: Port, layout: str | None) -> Array:
             raise _dtype_error(port, f"a payload labelled {value.dtype}")
     if not isinstance(array, np.ndarray):
         raise ModelInputError(f"Infer: input {port.name!r} takes a NumPy array, got {type(array).__name__}")
-    if str(array.dtype) != port.dtype and not (port.dtype == "str" and array.dtype.kind in "OUT"):
+    if dtype_text(array.dtype) != port.dtype and not (port.dtype == "str" and array.dtype.kind in "OUT"):
         raise _dtype_error(port, f"an array of {array.dtype}")
     _check_shape(array.shape, port)
     return array if array.flags.c_contiguous else np.ascontiguousarray(array)
 
 
 def _by_name(value: Any, ports: Sequence[Port], first: str) -> dict[str, Any]:
-    if isinstance(value, TensorPayload | np.ndarray):
+    if isinstance(value, _ONE):
         return {first: value}
     names = [port.name for port in ports]
     if isinstance(value, TensorRegistry):
@@ -84,7 +93,7 @@ def _by_name(value: Any, ports: Sequence[Port], first: str) -> dict[str, Any]:
         if unknown:
             raise ModelInputError(f"Infer: the model takes {_names(ports)}, but got {', '.join(unknown)} too")
         return dict(value)
-    if isinstance(value, tuple | list):
+    if isinstance(value, (tuple, list)):
         if len(value) != len(ports):
             raise ModelInputError(
                 f"Infer: the model takes {len(ports)} inputs ({_names(ports)}), got {len(value)}"

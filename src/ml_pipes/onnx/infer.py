@@ -15,7 +15,7 @@ from ml_pipes._threads.turnstile import Turnstile
 from ml_pipes.errors import ModelError, ModelInputError
 from ml_pipes.onnx.axes import Axes
 from ml_pipes.onnx.axes import free_axes as freed
-from ml_pipes.onnx.feeds import ModelInput, feeds_of
+from ml_pipes.onnx.feeds import ModelInput, dtype_text, feeds_of
 from ml_pipes.onnx.session import ModelSession, ModelSource, Provider, source_name
 from ml_pipes.operator import Operator
 from ml_pipes.tensor import TensorPayload
@@ -81,7 +81,7 @@ class Infer:
         self.threads = threads
         self.free_axes = free_axes
         self.arena = arena
-        self._gate = Turnstile()
+        self._gate = Turnstile() if serialize else nullcontext()
         self._renewing = Turnstile()
         self._session = self._opened(verify=True)
         self._decide()
@@ -89,10 +89,12 @@ class Infer:
     def __call__(self, tensor_payload: ModelInput) -> RuntimeOutputs:
         session = self._session if self._session.usable else self._renewed()
         feeds = feeds_of(tensor_payload, session.inputs, self._first, self._layouts)
-        with self._gate if self.serialize else nullcontext():
+        with self._gate:
             arrays = session.run(feeds)
         self._check_rows(feeds[self._first], arrays)
-        payloads = map(TensorPayload, arrays, self._output_layouts, [_dtype_text(array) for array in arrays])
+        payloads = map(
+            TensorPayload, arrays, self._output_layouts, [dtype_text(array.dtype) for array in arrays]
+        )
         return RuntimeOutputs(tuple(payloads), self._output_names)
 
     def warm_up(self, example: TensorPayload, sizes: Sequence[int] = (1,)) -> None:
@@ -189,7 +191,3 @@ class Infer:
                     f"{arrays[at].shape[0]} (shape {arrays[at].shape}); the model does not take a batch, "
                     "give it one item at a time"
                 )
-
-
-def _dtype_text(array: np.ndarray[Any, Any]) -> str:
-    return str(array.dtype)

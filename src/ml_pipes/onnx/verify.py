@@ -56,10 +56,11 @@ def _joined(items: list[dict[str, Array]], names: list[str]) -> dict[str, Array]
 
 def _compare(model: str, output: str, batch: Array, rows: list[Array], tolerance: float) -> None:
     one_by_one = np.concatenate(rows) if rows[0].ndim else np.stack(rows)
-    if batch.shape != one_by_one.shape or len(batch) != len(rows) * (len(rows[0]) if rows[0].ndim else 1):
+    if batch.shape != one_by_one.shape:
         raise ModelBatchError(
             f"free_axes: {model} does not take a batch: for {len(rows)} items output {output!r} is "
-            f"{batch.shape}, but one item gives {rows[0].shape}; a step inside has the old size as a constant"
+            f"{batch.shape}, but one item gives {rows[0].shape}; a step inside has the old size as a "
+            "constant, or the batch is not the first axis"
         )
     if len(rows[0]) != 1:
         raise ModelBatchError(
@@ -70,8 +71,9 @@ def _compare(model: str, output: str, batch: Array, rows: list[Array], tolerance
         same = bool(np.array_equal(batch, one_by_one))
         worst = "other values"
     else:
-        largest = max(1.0, float(np.abs(one_by_one).max(initial=0.0)))
-        difference = float(np.abs(batch - one_by_one).max(initial=0.0)) / largest
+        largest = max(1.0, float(np.abs(one_by_one[np.isfinite(one_by_one)]).max(initial=0.0)))
+        differs = (batch != one_by_one) & ~(np.isnan(batch) & np.isnan(one_by_one))
+        difference = float(np.abs(batch[differs] - one_by_one[differs]).max(initial=0.0)) / largest
         same, worst = difference <= tolerance, f"a difference of {difference:.3g} (allowed: {tolerance:g})"
     if not same:
         raise ModelBatchError(
