@@ -180,38 +180,35 @@ def test_each_item_sees_the_callers_context_variables_and_its_own_changes_only()
 
 
 def test_a_small_caller_gets_its_turn_between_the_items_of_a_big_one(start: Any) -> None:
-    crew = Crew("2:Scatter", 1)
+    crew, big_done, done_by_then = Crew("2:Scatter", 1), list[int](), list[int]()
+    both_small = Barrier(2, action=lambda: done_by_then.append(len(big_done)))
     helper_in, small_asked, small_helped = Event(), Event(), Event()
-    big_done: list[int] = []
     here = threading.local()
 
-    def big(item: int, _: int) -> int:
-        if not getattr(here, "is_caller", False):
+    def big(item: int, _: int) -> None:
+        if getattr(here, "is_caller", False):
+            assert small_helped.wait(timeout=10)
+        else:
             helper_in.set()
             assert small_asked.wait(timeout=10)
-        elif item < 2:
-            assert small_helped.wait(timeout=10)
         big_done.append(item)
-        return item
 
-    def call_big() -> list[int]:
-        here.is_caller = True
-        return fan_out(range(1000), big, crew, helpers=1)
-
-    small_running = Barrier(2)
-
-    def small(item: int, _: int) -> int:
-        small_running.wait(timeout=10)  # passes only when the helper takes one of the two
+    def small(_: int, __: int) -> None:
+        small_asked.set()  # its caller is here only after it has asked for the helper
+        both_small.wait(timeout=10)  # passes only when the helper takes one of the two
         small_helped.set()
-        return len(big_done)
+
+    def call_big() -> None:
+        here.is_caller = True
+        fan_out(range(1000), big, crew, helpers=1)
 
     whole = start(call_big)
     assert helper_in.wait(timeout=10)
-    little = start(fan_out, range(2), small, crew, 1)
-    small_asked.set()
+    fan_out(range(2), small, crew, helpers=1)
+    whole.result(timeout=10)
 
-    assert max(little.result(timeout=10)) < 1000
-    assert whole.result(timeout=10) == list(range(1000))
+    assert done_by_then == [1]
+    assert sorted(big_done) == list(range(1000))
 
 
 def test_an_idle_helper_keeps_nothing_of_its_last_caller() -> None:

@@ -60,7 +60,7 @@ class Ticket(Generic[ItemT]):
 
     def __init__(self, batcher: Batcher, item: ItemT, runner: Runner) -> None:
         self._batcher = batcher
-        self.item = item
+        self.item: ItemT | None = item
         self.runner = runner
         self.gate = Gate()
         self.done = False
@@ -79,8 +79,10 @@ class Ticket(Generic[ItemT]):
             BaseException: a copy of what the runner raised, caused by the original.
         """
         self._batcher.serve(self)
+        # What came and what went is the caller's: a ticket kept for its times must not keep images.
+        result, self.item, self.result = self.result, None, None
         if self.error is None:
-            return self.result
+            return result
         try:
             raise self.error
         finally:
