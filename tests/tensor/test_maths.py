@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from ml_pipes.tensor import (
     ArgMax,
@@ -16,6 +18,7 @@ from ml_pipes.tensor import (
     TensorPayload,
     TensorRegistry,
 )
+from ml_pipes.tensor.maths import argmax
 from ml_pipes.tensor.types import Array
 
 
@@ -121,6 +124,24 @@ def test_argmax_never_chooses_nan_where_there_is_a_number() -> None:
     result = ArgMax("x", axis=1)(_registry([[np.nan, 1, 2], [np.nan, np.nan, np.nan]]))["x"]
 
     assert result.tolist() == [2, 0]
+
+
+@given(st.integers(0, 2**32 - 1), st.sampled_from([(3, 5, 7), (2, 300, 4), (1, 6, 0)]), st.integers(-3, 2))
+def test_argmax_is_what_numpy_says_whatever_way_the_values_lie(
+    seed: int, shape: tuple[int, ...], axis: int
+) -> None:
+    values = np.random.default_rng(seed).integers(0, 4, shape).astype(np.float32)
+    turned = values.transpose(2, 0, 1)
+
+    for array in (values, turned, turned[::-1], values.astype(np.uint8)):
+        expected = array.argmax(axis) if array.shape[axis] else np.zeros(np.delete(array.shape, axis))
+        np.testing.assert_array_equal(argmax(array, axis), expected)
+
+
+def test_argmax_across_rows_never_chooses_nan_where_there_is_a_number() -> None:
+    result = ArgMax("x", axis=0)(_registry([[np.nan, 3, np.nan], [1, 3, np.nan]]))["x"]
+
+    assert result.tolist() == [1, 0, 0]
 
 
 def test_argmax_along_an_empty_axis_is_zeros() -> None:

@@ -7,7 +7,6 @@ import struct
 import zlib
 from pathlib import Path
 
-import cv2
 import numpy as np
 import pytest
 from PIL import Image
@@ -318,7 +317,3 @@ def test_what_cannot_be_saved_is_an_error(image: ImagePayload, message: str, tmp
 def test_a_file_of_no_known_format_is_refused_when_built(name: str) -> None:
     with pytest.raises(ValueError, match=rf"no format for '{name}'; end it in \.jpg"):
         SaveImage(name)
-
-
-def test_opencv_keeps_quiet_about_what_a_decode_error_says() -> None:
-    assert cv2.utils.logging.getLogLevel() <= cv2.utils.logging.LOG_LEVEL_FATAL

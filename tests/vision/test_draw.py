@@ -53,14 +53,16 @@ def test_the_letters_stand_out_from_their_ground(color: tuple[int, int, int], in
     drawn, _ = DrawBoxes(color=color)(_picture(), _found([20, 40, 150, 90]))
 
     label = drawn.array[22:39, 20:70].reshape(-1, 3)
-    assert (label == ink).all(axis=1).any()
+    # Thin letters are smoothed: their darkest points are not quite of the ink's colour.
+    assert (np.abs(label.astype(int) - ink) < 90).all(axis=1).any()
     assert (label == color).all(axis=1).mean() > 0.3
 
 
 def test_a_label_stays_inside_the_picture_when_its_box_is_at_the_edge() -> None:
     drawn, _ = DrawBoxes()(_picture(), _found([190, 0, 200, 100]))
 
-    assert (drawn.array[:20, 100:190] == 0).all(axis=2).any()
+    assert (drawn.array[:20, 100:190] < 90).all(axis=2).any()
+    assert (drawn.array[1, 170:] == _GREEN).all()
 
 
 def test_no_line_of_another_box_runs_through_a_label() -> None:

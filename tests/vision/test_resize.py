@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import os
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -158,6 +162,19 @@ def test_resizing_twice_gives_the_same_in_arrays_of_its_own() -> None:
     assert once == twice
     assert not np.shares_memory(once.array, twice.array)
     assert not np.shares_memory(once.array, picture.array)
+
+
+@pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="counts threads as Linux shows them")
+def test_eight_callers_make_no_more_threads_than_themselves_and_one_pool() -> None:
+    picture = _picture(540, 960)
+    step = Resize((320, 320))
+    before = len(os.listdir("/proc/self/task"))
+
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(lambda _: step(picture), range(64)))
+        during = len(os.listdir("/proc/self/task"))
+
+    assert during - before <= 8 + (os.cpu_count() or 1)
 
 
 def test_the_colour_order_stays() -> None:

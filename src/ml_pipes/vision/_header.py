@@ -9,7 +9,7 @@ import re
 import struct
 from collections.abc import Callable
 
-__all__ = ["cut_short", "promised_size_wh"]
+__all__ = ["cut_short", "promised_size_wh", "webp_turn"]
 
 _Size = tuple[int, int]
 
@@ -54,6 +54,23 @@ def cut_short(data: bytes) -> bool:
     if data.startswith(b"BM"):
         return len(data) < _stated_bmp_bytes(data)
     return False
+
+
+def webp_turn(data: bytes) -> int | None:
+    """Read how a WebP is turned, EXIF's 1 to 8 (1 is upright); None for any other format."""
+    if not _is_webp(data):
+        return None
+    at = 12
+    while at + 8 <= len(data):
+        length = int.from_bytes(data[at + 4 : at + 8], "little")
+        if data[at : at + 4] == b"EXIF":
+            exif = data[at + 8 : at + 8 + length].removeprefix(b"Exif\0\0")
+            try:
+                return _tiff_tags(exif).get(0x112, 1)
+            except struct.error:
+                return 1
+        at += 8 + length + length % 2
+    return 1
 
 
 def _png_is_whole(data: bytes) -> bool:
@@ -124,6 +141,12 @@ def _webp_size(data: bytes) -> _Size | None:
 
 
 def _tiff_size(data: bytes) -> _Size | None:
+    tags = _tiff_tags(data)
+    return (tags[256], tags[257]) if {256, 257} <= tags.keys() else None
+
+
+def _tiff_tags(data: bytes) -> dict[int, int]:
+    """Read the first directory of a TIFF, or of EXIF, which is one: tag to its first value."""
     order = "<" if data[:2] == b"II" else ">"
     (at,) = struct.unpack_from(f"{order}I", data, 4)
     (count,) = struct.unpack_from(f"{order}H", data, at)
@@ -132,7 +155,7 @@ def _tiff_size(data: bytes) -> _Size | None:
         tag, kind = struct.unpack_from(f"{order}HH", data, at + 2 + 12 * entry)
         short = kind == 3  # the format's number for a 16-bit value
         (found[tag],) = struct.unpack_from(f"{order}{'H' if short else 'I'}", data, at + 10 + 12 * entry)
-    return (found[256], found[257]) if {256, 257} <= found.keys() else None
+    return found
 
 
 def _boxed_size(name: bytes, skip: int, order: str) -> Callable[[bytes], _Size | None]:

@@ -16,20 +16,20 @@ import numpy.typing as npt
 from ml_pipes.errors import DecodeError
 from ml_pipes.operator import Operator
 from ml_pipes.standard.effects import SideEffectOp
-from ml_pipes.vision._header import cut_short, promised_size_wh
+from ml_pipes.vision._header import cut_short, promised_size_wh, webp_turn
 from ml_pipes.vision.types import ImagePayload
 
 __all__ = ["Decode", "LoadFile", "SaveImage", "decode_image"]
 
 _MAX_PIXELS = 200_000_000
 
+# OpenCV 5 keeps these functions in a module, OpenCV 4 beside all others.
+_log: Any = getattr(cv2.utils, "logging", cv2)
+_LOG_FATAL, _LOG_WARNING = 1, 3
 # What a client sends must not be able to flood a server's stderr: each failure is a DecodeError
 # that says as much. Whoever set OpenCV's level, by its variable or before this import, keeps it.
-if (
-    "OPENCV_LOG_LEVEL" not in os.environ
-    and cv2.utils.logging.getLogLevel() == cv2.utils.logging.LOG_LEVEL_WARNING
-):
-    cv2.utils.logging.setLogLevel(cv2.utils.logging.LOG_LEVEL_FATAL)
+if "OPENCV_LOG_LEVEL" not in os.environ and _log.getLogLevel() == _LOG_WARNING:
+    _log.setLogLevel(_LOG_FATAL)
 
 
 def decode_image(
@@ -43,7 +43,8 @@ def decode_image(
         max_pixels: the most pixels that a header may promise.
 
     Returns:
-        ``(H, W, 3)`` uint8, BGR, turned upright as EXIF says. Grey and palette are
+        ``(H, W, 3)`` uint8, BGR, turned upright as EXIF says (but an
+        AVIF's own turn is left as it is stored). Grey and palette are
         expanded, 16 bits are scaled to 8, CMYK is converted; alpha is dropped and
         leaves the colours as they are stored.
 
@@ -66,14 +67,17 @@ def decode_image(
         )
     if cut_short(whole):
         raise DecodeError(f"Decode: the image is cut short ({_shown(whole)}); send the whole file")
+    # OpenCV 4 turns no WebP and OpenCV 5 does: done here, it is the same in both.
+    turn = webp_turn(whole)
+    flags = cv2.IMREAD_COLOR if turn is None else cv2.IMREAD_COLOR | cv2.IMREAD_IGNORE_ORIENTATION
     try:
-        pixels = cv2.imdecode(np.frombuffer(whole, np.uint8), cv2.IMREAD_COLOR)
+        pixels = cv2.imdecode(np.frombuffer(whole, np.uint8), flags)
     except cv2.error as error:
         raise DecodeError(f"Decode: not an image OpenCV can read ({_shown(whole)})") from error
     if pixels is None:
         what = "a damaged image" if size else "not an image OpenCV can read"
         raise DecodeError(f"Decode: {what} ({_shown(whole)})")
-    return pixels  # type: ignore[return-value] # IMREAD_COLOR gives uint8, which the stub does not say
+    return _turned(pixels, turn or 1)
 
 
 @Operator
@@ -147,6 +151,15 @@ class SaveImage(SideEffectOp[Any]):
             raise ValueError(f"SaveImage: cannot write {image.dtype} {image.shape} as {path.suffix}")
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(encoded.tobytes())
+
+
+def _turned(pixels: npt.NDArray[Any], turn: int) -> npt.NDArray[np.uint8]:
+    """Turn pixels upright that are stored as EXIF's ``turn`` says, 1 to 8; any other is taken for 1."""
+    if turn in (5, 6, 7, 8):
+        pixels = pixels.transpose(1, 0, 2)
+    rows = -1 if turn in (3, 4, 7, 8) else 1
+    columns = -1 if turn in (2, 3, 6, 7) else 1
+    return np.ascontiguousarray(pixels[::rows, ::columns])
 
 
 def _in_opencv_order(image: ImagePayload) -> npt.NDArray[Any]:
