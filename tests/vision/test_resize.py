@@ -168,11 +168,11 @@ def test_resizing_twice_gives_the_same_in_arrays_of_its_own() -> None:
 def test_eight_callers_make_no_more_threads_than_themselves_and_one_pool() -> None:
     picture = _picture(540, 960)
     step = Resize((320, 320))
-    before = len(os.listdir("/proc/self/task"))
+    before = len(list(Path("/proc/self/task").iterdir()))
 
     with ThreadPoolExecutor(8) as pool:
         list(pool.map(lambda _: step(picture), range(64)))
-        during = len(os.listdir("/proc/self/task"))
+        during = len(list(Path("/proc/self/task").iterdir()))
 
     assert during - before <= 8 + (os.cpu_count() or 1)
 
