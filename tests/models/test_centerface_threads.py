@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import pickle
+import subprocess
+import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -88,21 +90,28 @@ def test_what_is_done_to_an_output_does_not_change_the_next(infer: Infer) -> Non
 
 
 @pytest.mark.stress
-@pytest.mark.parametrize("arena", [True, False])
-def test_memory_stops_growing_when_every_shape_was_seen(centerface: Path, arena: bool) -> None:
+@pytest.mark.parametrize(("arena", "noise"), [(True, 1.05), (False, 1.15)])
+def test_memory_stops_growing_when_every_shape_was_seen(centerface: Path, arena: bool, noise: float) -> None:
+    """Without the arena the C library gives memory back when it likes, so its noise is larger."""
     if not Path("/proc/self/statm").is_file():
         pytest.skip("this system does not say how much memory a process holds")
-    infer = Infer(centerface, free_axes=(0, 2, 3), arena=arena)
-    shapes = [(1, 3, 32 * (1 + at % 10), 32 * (1 + at // 10)) for at in range(100)]
+    program = f"""
+import numpy as np
+from pathlib import Path
+from ml_pipes.onnx import Infer
+from ml_pipes.tensor import TensorPayload
+infer = Infer({str(centerface)!r}, free_axes=(0, 2, 3), arena={arena})
+shapes = [(1, 3, 32 * (1 + at % 10), 32 * (1 + at // 10)) for at in range(100)]
+for half in range(2):
+    for shape in shapes * 3:
+        infer(TensorPayload(np.zeros(shape, np.float32), "NCHW", "float32"))
+    print(Path("/proc/self/statm").read_text().split()[1])
+"""
 
-    def run_all() -> int:
-        for shape in shapes * 3:
-            infer(TensorPayload(np.zeros(shape, np.float32), "NCHW", "float32"))
-        return int(Path("/proc/self/statm").read_text().split()[1])
+    ended = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
 
-    first, second = run_all(), run_all()
-
-    assert second < first * 1.05
+    first, second = map(int, ended.stdout.split())
+    assert second < first * noise
 
 
 def test_as_it_was_exported_it_says_how_to_free_it(centerface: Path) -> None:

@@ -105,3 +105,8 @@ def _text(path: Path) -> str:
         return path.read_text(encoding="ascii", errors="replace")
     except OSError:
         return ""
+
+
+if hasattr(os, "register_at_fork"):
+    # The child of a fork has none of the workers that its parent's models took.
+    os.register_at_fork(after_in_child=_leases.clear)

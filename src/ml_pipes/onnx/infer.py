@@ -92,9 +92,8 @@ class Infer:
         with self._gate:
             arrays = session.run(feeds)
         self._check_rows(feeds[self._first], arrays)
-        payloads = map(
-            TensorPayload, arrays, self._output_layouts, [dtype_text(array.dtype) for array in arrays]
-        )
+        dtypes = [dtype_text(array.dtype) for array in arrays]
+        payloads = map(TensorPayload, arrays, self._output_layouts, dtypes)
         return RuntimeOutputs(tuple(payloads), self._output_names)
 
     def warm_up(self, example: TensorPayload, sizes: Sequence[int] = (1,)) -> None:

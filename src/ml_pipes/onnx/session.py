@@ -198,7 +198,11 @@ def _port(node: Any, model: str) -> Port:
 
 
 def _after_fork() -> None:
-    """Let the child make its own sessions, and never end the parent's, whose workers it could not join."""
+    """Let the child make its own sessions, and never end the parent's, whose workers it could not join.
+
+    The child itself must end by ``os._exit``, as those of multiprocessing do: where ONNX Runtime was
+    imported before a fork, with or without a session, it hangs at any other end (seen with 1.32).
+    """
     global _forks  # noqa: PLW0603 # a count of the process, as the process id is
     _forks += 1
     for session in list(_live):
