@@ -55,12 +55,12 @@ def _step_row(count: int, kind: str, timings: dict[str, Timing]) -> dict[str, An
     return {
         "steps": count,
         "of": kind,
-        "bare loop, ns/step": timings["bare"].median_s / count * 1e9,
-        "pipeline, ns/step": timings["plain"].median_s / count * 1e9,
+        "bare, ns": timings["bare"].median_s / count * 1e9,
+        "ours, ns": timings["plain"].median_s / count * 1e9,
         "ratio": ratio,
-        "ratio p10": low,
-        "ratio p90": high,
-        "recorder adds, ns/step": timings["traced"].minus(timings["plain"]) / count * 1e9,
+        "p10": low,
+        "p90": high,
+        "recorder, +ns": timings["traced"].minus(timings["plain"]) / count * 1e9,
     }
 
 

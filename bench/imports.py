@@ -22,10 +22,7 @@ def import_row(rounds: int = 15) -> dict[str, Any]:
         with_s.append(_cpu_s("import ml_pipes.core"))
     modules = _modules("import ml_pipes.core")
     return {
-        "import ml_pipes.core, CPU ms over bare": statistics.median(
-            w - b for w, b in zip(with_s, bare_s, strict=True)
-        )
-        * 1e3,
+        "CPU, +ms": statistics.median(w - b for w, b in zip(with_s, bare_s, strict=True)) * 1e3,
         "spread, ms": (max(with_s) - min(with_s)) * 1e3,
         "modules": len(modules) - len(_modules("pass")),
         "heavy modules": ", ".join(name for name in _HEAVY if name in modules) or "none",
