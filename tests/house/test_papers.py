@@ -69,14 +69,14 @@ def test_every_make_command_that_the_papers_give_is_in_the_makefile(root: Path, 
 
 
 def _dependencies(root: Path) -> set[str]:
-    """Every distribution that pyproject.toml or assets.txt names, but ourselves."""
+    """Every distribution that pyproject.toml or assets*.txt names, but ourselves."""
     pyproject = tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))
     project = pyproject["project"]
     wanted = [*pyproject["build-system"]["requires"], *project["dependencies"]]
     for extra in project["optional-dependencies"].values():
         wanted += extra
-    for line in (root / "assets.txt").read_text(encoding="utf-8").splitlines():
-        wanted += [line.partition("#")[0]]
+    for assets in root.glob("assets*.txt"):
+        wanted += [line.partition("#")[0] for line in assets.read_text(encoding="utf-8").splitlines()]
     names = (re.match(r"\s*([A-Za-z0-9][A-Za-z0-9._-]*)", line) for line in wanted)
     return {re.sub(r"[-_.]+", "-", name[1]).lower() for name in names if name} - {"ml-pipes"}
 

@@ -1,4 +1,4 @@
-"""The real model and photographs, where assets.txt installed them."""
+"""The real model and photographs, where assets.txt and assets-tests.txt installed them."""
 
 from __future__ import annotations
 
