@@ -9,6 +9,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from typing import Any, Generic, TypeVar
 
+from ml_pipes.errors import MissingNameError
 from ml_pipes.operator import Operator
 from ml_pipes.selector import Selector, SelectorInput
 
@@ -31,13 +32,13 @@ class Context:
         """The value under ``name``.
 
         Raises:
-            KeyError: nothing was stored under it; the message lists what was.
+            MissingNameError: nothing was stored under it (a ``KeyError``); the message lists what was.
         """
         try:
             return self._values[name]
         except KeyError:
             stored = ", ".join(map(repr, self._values)) or "(none)"
-            raise KeyError(f"{name!r} was not stored before this step; stored: {stored}") from None
+            raise MissingNameError(f"{name!r} was not stored before this step; stored: {stored}") from None
 
     def get(self, name: str, default: Any = None) -> Any:
         """The value under ``name``, or ``default``."""
@@ -114,7 +115,7 @@ class Recall(ContextOp[CurrentT, tuple[Any, ...]]):
     does the stored value even when it is a tuple. ``prepend=True`` puts it first.
 
     Raises:
-        KeyError: nothing was stored under ``name`` (when called).
+        MissingNameError: nothing was stored under ``name`` (a ``KeyError``; when called).
     """
 
     def __init__(self, name: str, prepend: bool = False) -> None:

@@ -12,11 +12,15 @@ exception is not here: it keeps its type and gains a note that names the step.
     ├── StepInputError (TypeError)              a value does not fit the step it came to
     ├── SelectorRuntimeError (TypeError)        a path names what the value does not have
     ├── SelectorIndexError (IndexError)         a path's index is out of range
+    ├── MissingNameError (KeyError)             nothing was kept under this name
     ├── RegionError (RuntimeError)              a region could not do its work
     │   └── BatchSizeError                      a batch's body returned another number of results
     ├── DecodeError (ValueError)                bytes are not an image
     └── ModelError                              a model cannot be used
-        ├── ModelFileError (OSError)            its file is missing or is not a model
+        ├── ModelFileError (OSError)            its file is empty or is not a model
+        │   └── ModelNotFoundError (FileNotFoundError)    there is no such file
+        ├── ModelProviderError (ValueError)     an execution provider is not there
+        ├── ModelBatchError (ValueError)        it does not treat the items of a batch one by one
         └── ModelInputError (ValueError)        it takes another input
 
 Knows nothing of what raises them.
@@ -27,9 +31,13 @@ from __future__ import annotations
 __all__ = [
     "BatchSizeError",
     "DecodeError",
+    "MissingNameError",
+    "ModelBatchError",
     "ModelError",
     "ModelFileError",
     "ModelInputError",
+    "ModelNotFoundError",
+    "ModelProviderError",
     "PipelineError",
     "PipelineValidationError",
     "RegionError",
@@ -61,12 +69,28 @@ class StepInputError(PipelineError, TypeError):
     """The value that reached a step is not what the step takes."""
 
 
-class SelectorRuntimeError(PipelineError, TypeError):
+class _SelectorError(PipelineError):
+    """Keeps, beside its words, which path it was."""
+
+    def __init__(self, message: str, *, selector: object = None, path: str | None = None) -> None:
+        super().__init__(message)
+        self.selector = selector
+        self.path = path
+
+
+class SelectorRuntimeError(_SelectorError, TypeError):
     """A path names a key or an attribute that the value does not have."""
 
 
-class SelectorIndexError(PipelineError, IndexError):
+class SelectorIndexError(_SelectorError, IndexError):
     """A path's index is outside the sequence it points into."""
+
+
+class MissingNameError(PipelineError, KeyError):
+    """Nothing was stored or registered under a name."""
+
+    # KeyError's own text is the repr of its argument: quotes around a sentence.
+    __str__ = PipelineError.__str__
 
 
 class RegionError(PipelineError, RuntimeError):
@@ -86,7 +110,19 @@ class ModelError(PipelineError):
 
 
 class ModelFileError(ModelError, OSError):
-    """A model's file is missing, empty or not a model."""
+    """A model's file is empty or not a model."""
+
+
+class ModelNotFoundError(ModelFileError, FileNotFoundError):
+    """There is no file where a model was said to be."""
+
+
+class ModelProviderError(ModelError, ValueError):
+    """An execution provider was asked for that is not there or does not start."""
+
+
+class ModelBatchError(ModelError, ValueError):
+    """A model does not treat the items of a batch one by one."""
 
 
 class ModelInputError(ModelError, ValueError):
