@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import inspect
 import pickle
 from dataclasses import dataclass
 from typing import Any
@@ -112,12 +113,50 @@ def test_a_function_argument_shows_as_its_name() -> None:
 
 def test_a_class_without_room_for_its_arguments_is_refused() -> None:
     with pytest.raises(
-        TypeError, match="Tight has no room for captured constructor args; leave __slots__ out"
+        TypeError, match=r"Tight has no room for captured constructor args; leave __slots__ .* out"
     ):
 
         @Operator
         class Tight:
             __slots__ = ("a",)
+
+
+def test_a_dataclass_with_slots_over_an_operator_is_refused_when_made() -> None:
+    @dataclass(slots=True)
+    @Operator
+    class Tight:
+        a: int = 0
+
+    with pytest.raises(TypeError, match="Tight has no room for captured constructor args"):
+        Tight()
+
+
+def test_an_operators_signature_is_its_constructors_and_its_calls() -> None:
+    assert str(inspect.signature(Resize)).startswith("(size: 'tuple[int, int]', mode: 'str' = 'letterbox', *")
+    assert str(inspect.signature(Square)) == "(side: 'int') -> 'None'"
+    assert str(inspect.signature(Point)).startswith("(x: 'int', y: 'int' = 0)")
+    assert str(inspect.signature(Bare)) == "()"
+    assert str(inspect.signature(Bare())) == "(value: 'Any') -> 'Any'"
+
+
+def test_a_copy_with_a_state_of_its_own_still_shows_its_name() -> None:
+    @Operator
+    class Lean:
+        def __init__(self, size: int) -> None:
+            self.size = size
+
+        def __getstate__(self) -> dict[str, Any]:
+            return {"size": self.size}
+
+    assert repr(copy.copy(Lean(3))) == "Lean()"
+
+
+def test_an_argument_whose_repr_fails_shows_as_its_type() -> None:
+    class Shy:
+        def __repr__(self) -> str:
+            raise RuntimeError("no repr")
+
+    assert OperatorDescription.from_operator(Variadic(Shy())).render() == "Variadic(<Shy>)"  # type: ignore[arg-type] # any value shows
 
 
 def test_arguments_that_nothing_takes_are_refused() -> None:

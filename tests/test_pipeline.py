@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
 import sys
 from typing import Any
 
@@ -163,3 +165,53 @@ def test_an_embedded_pipeline_shows_on_one_line_or_in_full_when_verbose() -> Non
 def test_an_unknown_keyword_is_refused() -> None:
     with pytest.raises(TypeError, match="tracing"):
         Pipeline([], tracing=True)  # type: ignore[call-arg] # the refusal is what is tested
+
+
+@pytest.mark.parametrize("wrong", [increment, None, "steps"])
+def test_only_a_list_of_steps_makes_a_pipeline(wrong: Any) -> None:
+    with pytest.raises(
+        TypeError, match=r"Pipeline takes a list of steps, got a .*; write Pipeline\(\[\.\.\.\]\)"
+    ):
+        Pipeline(wrong)
+
+
+def test_extending_from_many_threads_loses_no_step(start: Any) -> None:
+    pipeline: Pipeline[Any, Any] = Pipeline([])
+
+    for future in [start(lambda: [pipeline.extend([increment]) for _ in range(50)]) for _ in range(4)]:
+        future.result(timeout=20)
+
+    assert len(pipeline.operators) == 200
+
+
+@pytest.mark.parametrize(
+    "twin_of", [copy.copy, copy.deepcopy, lambda value: pickle.loads(pickle.dumps(value))]
+)
+def test_a_subclass_with_a_constructor_of_its_own_copies_with_all_it_has(twin_of: Any) -> None:
+    pipeline = Named("mine")
+
+    twin = twin_of(pipeline)
+
+    assert (twin.name, twin(1)) == ("mine", 2)
+
+
+def test_a_pipeline_that_embeds_itself_shows_and_copies() -> None:
+    pipeline: Pipeline[Any, Any] = Pipeline([increment])
+    pipeline.extend([Embed(pipeline)])
+
+    assert "Embed(Pipeline([...]))" in repr(copy.deepcopy(pipeline))
+
+
+def test_only_a_collector_can_be_set() -> None:
+    pipeline: Pipeline[Any, Any] = Pipeline([increment])
+
+    with pytest.raises(
+        TypeError, match="set_tracing takes a TraceCollector or None, got <built-in function print>"
+    ):
+        pipeline.set_tracing(print)  # type: ignore[arg-type] # the refusal is what is tested
+
+
+class Named(Pipeline[Any, Any]):
+    def __init__(self, name: str) -> None:
+        super().__init__([increment])
+        self.name = name

@@ -21,6 +21,10 @@ __all__ = [
 
 _ARGUMENTS = "_operator_arguments_"
 _LONGEST_VALUE = 80
+_NO_ROOM = (
+    "Operator: {} has no room for captured constructor args; leave __slots__ (or slots=True) out, "
+    "or add '__dict__' to it"
+)
 
 OperatorT = TypeVar("OperatorT", bound=type)
 
@@ -37,12 +41,11 @@ def Operator(cls: OperatorT) -> OperatorT:
     """
     kind: Any = cls  # the class gains what its type does not say
     if not getattr(kind, "__dictoffset__", 0):
-        raise TypeError(
-            f"Operator: {kind.__name__} has no room for captured constructor args; "
-            "leave __slots__ out, or add '__dict__' to it"
-        )
+        raise TypeError(_NO_ROOM.format(kind.__name__))
     if not getattr(kind.__new__, _ARGUMENTS, False):
         kind.__new__ = _remembering_new(kind)
+    if "__signature__" not in _names_of(kind):
+        kind.__signature__ = _ConstructorSignature()
     if "describe" not in _names_of(kind):
         kind.describe = _describe
     if kind.__repr__ is object.__repr__:
@@ -79,7 +82,7 @@ class OperatorArgument:
         """As it would be written in a call; a long value is cut unless ``verbose``."""
         # A function as its name: its repr is an address.
         is_function = inspect.isroutine(self.value) or inspect.isclass(self.value)
-        text = str(self.value.__name__) if is_function else repr(self.value)
+        text = str(self.value.__name__) if is_function else _repr(self.value)
         if not verbose:
             text = " ".join(text.split()) if "\n" in text else text
             text = text if len(text) <= _LONGEST_VALUE else f"{text[: _LONGEST_VALUE - 1]}…"
@@ -142,8 +145,7 @@ def get_operator_constructor_signature(operator: Any) -> inspect.Signature | Non
     """The signature that the operator was made by, or None for a bare callable."""
     if not hasattr(type(operator), "describe") or type(operator).__init__ is object.__init__:
         return None
-    signature = inspect.signature(type(operator).__init__)
-    return signature.replace(parameters=list(signature.parameters.values())[1:])
+    return inspect.signature(type(operator))
 
 
 def get_operator_argument_entries(operator: Any) -> tuple[OperatorArgument, ...]:
@@ -153,7 +155,10 @@ def get_operator_argument_entries(operator: Any) -> tuple[OperatorArgument, ...]
     if given is None or signature is None:
         return ()
     args, kwargs = given
-    bound = signature.bind(*args, **kwargs)
+    try:
+        bound = signature.bind(*args, **kwargs)
+    except TypeError:  # made past its constructor, as a copy with a state of its own is
+        return ()
     passed = set(bound.arguments)
     by_keyword = set(kwargs)
     bound.apply_defaults()
@@ -172,6 +177,18 @@ def get_operator_argument_entries(operator: Any) -> tuple[OperatorArgument, ...]
     return tuple(entries)
 
 
+class _ConstructorSignature:
+    """What ``inspect.signature`` gives for the class: its constructor's, although ``__new__`` takes all."""
+
+    def __get__(self, instance: Any, owner: type) -> inspect.Signature:
+        if instance is not None:
+            raise AttributeError("__signature__")  # an instance is called by its __call__
+        if owner.__init__ is object.__init__:  # type: ignore[misc] # asks which __init__ it is
+            return inspect.Signature()
+        signature = inspect.signature(owner.__init__)  # type: ignore[misc] # as above
+        return signature.replace(parameters=list(signature.parameters.values())[1:])
+
+
 def _remembering_new(cls: type) -> Callable[..., Any]:
     """A ``__new__`` that keeps the arguments; it sees those of the class that is really being made."""
     made_by: Any = cls.__new__
@@ -183,11 +200,22 @@ def _remembering_new(cls: type) -> Callable[..., Any]:
             instance = made_by(kind)
         else:
             instance = made_by(kind, *args, **kwargs)
-        instance.__dict__[_ARGUMENTS] = (args, kwargs)
+        try:
+            instance.__dict__[_ARGUMENTS] = (args, kwargs)
+        except AttributeError:
+            raise TypeError(_NO_ROOM.format(kind.__name__)) from None
         return instance
 
     setattr(__new__, _ARGUMENTS, True)
     return __new__
+
+
+def _repr(value: Any) -> str:
+    """The value's own repr; its type where that fails: showing a pipeline must not."""
+    try:
+        return repr(value)
+    except Exception:  # noqa: BLE001 # whatever it is
+        return f"<{type(value).__name__}>"
 
 
 def _names_of(cls: type) -> set[str]:

@@ -9,12 +9,14 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
+from reprlib import recursive_repr
 from textwrap import indent
 from typing import Any, Generic, Self, TypeAlias, TypeVar, Union
 
 from ml_pipes._engine.plan import make_plan
 from ml_pipes._engine.record import Recorder
 from ml_pipes._engine.run import run
+from ml_pipes._threads.turnstile import Turnstile
 from ml_pipes.context import ContextOp
 from ml_pipes.operator import Operator, OperatorDescription
 from ml_pipes.region import RegionCloser, RegionOpener
@@ -51,8 +53,9 @@ class Pipeline(Generic[InputT, OutputT]):
     """
 
     def __init__(self, operators: Iterable[OperatorLike] = ()) -> None:
-        self._set(tuple(_flat(operators)))
+        self._editing = Turnstile()
         self._collector: TraceCollector | None = None
+        self._set(tuple(_flat(operators)))
 
     def __call__(self, value: InputT) -> OutputT:
         """Carry one value through.
@@ -75,7 +78,8 @@ class Pipeline(Generic[InputT, OutputT]):
 
     def extend(self, operators: Iterable[OperatorLike]) -> Self:
         """Add steps at the end, in place; when they are refused, nothing is added."""
-        self._set((*self._operators, *_flat(operators)))
+        with self._editing:
+            self._set((*self._operators, *_flat(operators)))
         return self
 
     def __add__(self, other: Pipeline[OutputT, NextT]) -> Pipeline[InputT, NextT]:
@@ -98,7 +102,13 @@ class Pipeline(Generic[InputT, OutputT]):
         return self._collector
 
     def set_tracing(self, collector: TraceCollector | None) -> None:
-        """Trace each call from now on, and hand the traces to ``collector``; None switches it off."""
+        """Trace each call from now on, and hand the traces to ``collector``; None switches it off.
+
+        Raises:
+            TypeError: ``collector`` is no :class:`TraceCollector`.
+        """
+        if collector is not None and not isinstance(collector, TraceCollector):
+            raise TypeError(f"set_tracing takes a TraceCollector or None, got {collector!r}")
         self._collector = collector
 
     def describe(self, *, show_defaults: bool = False, verbose: bool = False) -> PipelineDescription:
@@ -118,12 +128,17 @@ class Pipeline(Generic[InputT, OutputT]):
             print(description)
         return description
 
+    @recursive_repr("Pipeline([...])")
     def __repr__(self) -> str:
         return PipelineDescription([OperatorDescription.from_operator(op) for op in self._operators]).render()
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __getstate__(self) -> dict[str, Any]:
         # The recipe: what regions own is made anew, and collectors stay with their process.
-        return type(self), (self._operators,)
+        return {**self.__dict__, "_plan": None, "_collector": None}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._set(self._operators)
 
     def _set(self, operators: tuple[Any, ...]) -> None:
         self._plan = make_plan(operators)
@@ -200,6 +215,10 @@ def inline(pipeline: Pipeline[InputT, OutputT]) -> Inline[InputT, OutputT]:
 
 
 def _flat(operators: Iterable[Any]) -> Iterator[Any]:
+    if not isinstance(operators, Iterable) or isinstance(operators, str):
+        raise TypeError(
+            f"Pipeline takes a list of steps, got a {type(operators).__name__}; write Pipeline([...])"
+        )
     for operator in operators:
         if isinstance(operator, Inline):
             yield from operator.pipeline.operators

@@ -71,6 +71,11 @@ def test_a_region_that_is_not_opened_and_closed_rightly_is_refused(operators: li
             r"takes non-positional parameters \(more\).* chains operators by argument position",
         ),
         (lambda value, *, scale: 1, r"takes non-positional parameters \(scale\)"),
+        (Scatter, r"0:Scatter is the class, not an operator; write Scatter\(\.\.\.\)"),
+        (
+            functools.partial(double, value=2),
+            r"non-positional parameters \(value\).*wrap it: lambda value: step",
+        ),
         (str, r"0:str has no signature that can be read; wrap it: lambda value: str\(value\)"),
     ],
 )

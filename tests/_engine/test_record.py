@@ -146,3 +146,12 @@ def test_a_trace_pickles() -> None:
     assert twin.total_duration_s == last(collector).total_duration_s
     assert [span.label for span in twin.spans] == ["0:PerItem"]
     assert twin.spans[0].runs[0].item == 0
+
+
+def test_a_failed_item_was_seen_and_not_emitted() -> None:
+    pipeline, collector = traced([PerItem(), lambda value: 1 / value, CollectItems()])
+
+    with pytest.raises(ZeroDivisionError):
+        pipeline([1, 2, 0, 4])
+
+    assert last(collector).spans[0].attributes == {"seen": 3, "emitted": 2, "dropped": 0}

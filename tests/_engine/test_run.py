@@ -32,8 +32,8 @@ def test_a_tuple_is_spread_over_a_step_of_as_many_parameters() -> None:
 @pytest.mark.parametrize(
     ("value", "came"),
     [
-        (7, "a int came"),
-        ([1, 2], "a list came"),
+        (7, "one int came"),
+        ([1, 2], "one list came"),
         ((1, 2, 3), "a tuple of 3 came"),
         ((1,), "a tuple of 1 came"),
     ],
@@ -62,8 +62,53 @@ def test_a_long_value_is_cut_in_the_message() -> None:
 def test_a_default_does_not_make_a_parameter_optional() -> None:
     pipeline: Pipeline[Any, Any] = Pipeline([lambda a, b=2: a + b])
 
-    with pytest.raises(StepInputError, match="expects 2 positional arguments"):
+    with pytest.raises(
+        StepInputError, match=r"expects 2 positional arguments.*b counts too, default or not: wrap the step"
+    ):
         pipeline(1)
+
+
+def test_a_value_whose_own_repr_fails_is_still_refused_with_our_words() -> None:
+    class Shy:
+        def __repr__(self) -> str:
+            raise RuntimeError("no repr")
+
+    pipeline: Pipeline[Any, Any] = Pipeline([lambda value: value, add])
+
+    with pytest.raises(StepInputError, match=r"1:add expects 2 .* the step before must give .* one Shy came"):
+        pipeline(Shy())
+
+
+def test_an_exception_object_kept_and_raised_in_ever_other_places_does_not_grow_for_ever() -> None:
+    error = ValueError("kept")
+
+    def one(_: Any) -> Any:
+        raise error
+
+    def two(_: Any) -> Any:
+        raise error
+
+    for _ in range(100):
+        for step in (one, two):
+            with pytest.raises(ValueError, match="kept"):
+                Pipeline([step])(1)
+
+    assert len(error.__notes__[0]) < 400
+
+
+@pytest.mark.parametrize("notes", [[1, "mine"], None, "text"])
+def test_what_others_keep_as_notes_is_left_alone(notes: Any) -> None:
+    def fail(_: Any) -> Any:
+        error = ValueError("bad")
+        error.__notes__ = notes
+        raise error
+
+    try:
+        Pipeline([fail])(1)
+    except ValueError as error:  # pytest.raises() reads the notes itself, and stumbles over these
+        kept = error.__notes__
+
+    assert kept == ([1, "mine", "in step 0:fail"] if isinstance(notes, list) else notes)
 
 
 def test_an_empty_pipeline_returns_what_it_got() -> None:

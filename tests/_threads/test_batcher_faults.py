@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
+import contextvars
+import gc
 import threading
 import traceback
+import weakref
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from ml_pipes._threads.batcher import Batcher, _release
+from ml_pipes._threads.batcher import Batcher
 from ml_pipes._threads.clock import Gate
 from ml_pipes._threads.departure import Departure
 from ml_pipes._threads.fakes import FakeClock
@@ -137,48 +141,172 @@ def test_a_ticket_that_nobody_waits_for_is_in_nobodys_way(clock: FakeClock, star
     assert sorted(model.batches[0]) == [1, 2]
 
 
-def test_an_interrupt_while_members_are_released_still_releases_them_all(
+def test_a_member_whose_wake_up_an_interrupt_swallowed_looks_again_by_itself(
     clock: FakeClock, start: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     batcher = Batcher("1:Batch", Departure(size=3, timeout_s=9.0), clock)
-    interrupts = iter([KeyboardInterrupt()])
-    opened = Gate.open
-
-    def interrupted_once(gate: Gate) -> None:
-        for interrupt in interrupts:
-            raise interrupt
-        opened(gate)
-
     callers = [start(_caught, batcher.ticket(item, list).wait) for item in (1, 2)]
     clock.until_sleeping(2)
-    monkeypatch.setattr(Gate, "open", interrupted_once)
+    monkeypatch.setattr(Gate, "open", _raising(KeyboardInterrupt()))
     leader = start(_caught, batcher.ticket(3, list).wait)
+    assert isinstance(leader.result(timeout=5), KeyboardInterrupt)
+    monkeypatch.undo()
+
+    clock.advance(1.0)
 
     assert sorted(caller.result(timeout=5) for caller in callers) == [1, 2]
+
+
+def test_the_next_leads_by_itself_when_an_interrupt_swallowed_the_call(
+    clock: FakeClock, start: Any, model: Model, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    batcher = Batcher("1:Batch", Departure(size=1, timeout_s=0.0), clock)
+    model.go_on.clear()
+    leader = start(_caught, batcher.ticket(1, model).wait)
+    assert model.entered.wait(timeout=5)
+    waiting = start(batcher.ticket(2, model).wait)
+    clock.until_sleeping()
+    monkeypatch.setattr(Batcher, "_call_next", _raising(KeyboardInterrupt()))
+    model.go_on.set()
     assert isinstance(leader.result(timeout=5), KeyboardInterrupt)
+    monkeypatch.undo()
+
+    clock.advance(1.0)
+
+    assert waiting.result(timeout=5) == 4
 
 
-def test_a_leader_lost_before_its_run_releases_everybody_with_an_error(
-    clock: FakeClock, start: Any, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("lost", ["_lead", "_work"])
+def test_a_leader_lost_before_its_run_releases_everybody_and_frees_the_room(
+    clock: FakeClock, start: Any, model: Model, monkeypatch: pytest.MonkeyPatch, lost: str
 ) -> None:
     batcher = Batcher("1:Batch", Departure(size=2, timeout_s=9.0), clock)
     waiting = start(_caught, batcher.ticket(1, list).wait)
     clock.until_sleeping()
-    monkeypatch.setattr(Batcher, "_run", _raising(KeyboardInterrupt()))
-
+    monkeypatch.setattr(Batcher, lost, _raising(KeyboardInterrupt()))
     leader = start(_caught, batcher.ticket(2, list).wait)
-
     assert isinstance(leader.result(timeout=5), KeyboardInterrupt)
-    assert isinstance(waiting.result(timeout=5), KeyboardInterrupt)
+    monkeypatch.undo()
+
+    clock.advance(1.0)
+    error = waiting.result(timeout=5)
+    callers = [start(batcher.ticket(item, model).wait) for item in (1, 2)]
+
+    assert isinstance(error, KeyboardInterrupt if lost == "_work" else RegionError)
+    assert [caller.result(timeout=5) for caller in callers] == [2, 4]
 
 
-def test_members_left_without_an_outcome_get_an_error_that_says_so() -> None:
-    ticket = Batcher("1:Batch", Departure(size=1, timeout_s=0.0)).ticket(1, list)
+def test_a_member_whose_leader_vanished_is_told_so(
+    clock: FakeClock, start: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    batcher = Batcher("1:Batch", Departure(size=2, timeout_s=9.0), clock)
+    waiting = start(batcher.ticket(1, list).wait)
+    clock.until_sleeping()
+    monkeypatch.setattr(Batcher, "_lead", _raising(KeyboardInterrupt()))
+    start(_caught, batcher.ticket(2, list).wait).result(timeout=5)
 
-    _release([ticket], None, 0.0)
+    clock.advance(1.0)
 
-    assert isinstance(ticket.error, RegionError)
-    assert "the caller that led this batch left before it was done" in str(ticket.error)
+    with pytest.raises(RegionError, match="the caller that led this batch left before it was done"):
+        waiting.result(timeout=5)
+
+
+def test_a_caller_that_left_while_it_was_called_is_passed_over_even_when_it_could_not_say_so(
+    start: Any, model: Model, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clock = InterruptingClock()
+    batcher = Batcher("1:Batch", Departure(size=1, timeout_s=0.0), clock)
+    model.go_on.clear()
+    first = start(batcher.ticket(0, model).wait)
+    assert model.entered.wait(timeout=5)
+    monkeypatch.setattr(Batcher, "_leave", _raising(KeyboardInterrupt()))
+    with pytest.raises(KeyboardInterrupt):
+        clock.interrupt(lambda: batcher.ticket(99, model).wait())
+    monkeypatch.undo()
+
+    next_one = start(batcher.ticket(1, model).wait)
+    clock.until_sleeping(1)
+    model.go_on.set()
+
+    assert [first.result(timeout=5), next_one.result(timeout=5)] == [0, 2]
+    assert model.batches == [[0], [1]]
+
+
+def test_an_error_whose_own_text_fails_reaches_everybody(clock: FakeClock, start: Any) -> None:
+    class OddError(Exception):
+        def __str__(self) -> str:
+            return f"{self.args[0]}: {self.args[1]}"
+
+    batcher = Batcher("1:Batch", Departure(size=2, timeout_s=9.0), clock)
+
+    callers = [start(_caught, batcher.ticket(item, _raising(OddError("one"))).wait) for item in (1, 2)]
+
+    assert [type(caller.result(timeout=5)) for caller in callers] == [OddError, OddError]
+
+
+def test_a_call_at_the_end_of_the_stack_fails_as_any_other_call_there() -> None:
+    batcher = Batcher("1:Batch", Departure(size=1, timeout_s=0.0))
+
+    def walk(depth: int) -> int:
+        with contextlib.suppress(RecursionError, RegionError):
+            batcher.ticket(depth, _deeper).wait()
+        return walk(depth + 1)
+
+    with pytest.raises(RecursionError):
+        walk(0)
+    assert batcher.ticket(7, list).wait() == 7
+
+
+def test_a_table_that_iterates_over_its_columns_is_no_list_of_results(clock: FakeClock, start: Any) -> None:
+    class Table:
+        shape = (2, 2)
+
+        def __len__(self) -> int:
+            return 2
+
+        def __getitem__(self, name: str) -> list[int]:
+            return [1, 2]
+
+    batcher = Batcher("1:Batch", Departure(size=2, timeout_s=9.0), clock)
+
+    callers = [start(batcher.ticket(item, lambda _: Table()).wait) for item in (1, 2)]
+
+    for caller in callers:
+        with pytest.raises(BatchSizeError, match="returned a Table; return a list"):
+            caller.result(timeout=5)
+
+
+def test_a_context_copied_inside_a_body_is_an_ordinary_caller_once_the_run_is_over(
+    clock: FakeClock, start: Any, model: Model
+) -> None:
+    batcher = Batcher("1:Batch", Departure(size=2, timeout_s=9.0), clock)
+    contexts: list[contextvars.Context] = []
+
+    def keeping(items: list[int]) -> list[int]:
+        contexts.append(contextvars.copy_context())
+        return items
+
+    for caller in [start(batcher.ticket(item, keeping).wait) for item in (1, 2)]:
+        caller.result(timeout=5)
+    callers = [start(contexts[0].copy().run, batcher.ticket(item, model).wait) for item in (1, 2)]
+
+    assert [caller.result(timeout=5) for caller in callers] == [2, 4]
+    assert len(model.batches) == 1
+
+
+def test_after_a_failed_batch_nothing_holds_its_items(clock: FakeClock) -> None:
+    class Item:
+        pass
+
+    batcher, item = Batcher("1:Batch", Departure(size=1, timeout_s=0.0), clock), Item()
+    gone = weakref.ref(item)
+    gc.disable()
+    try:
+        _caught(batcher.ticket(item, int).wait)  # int(a list) is a TypeError
+        del item
+        assert gone() is None
+    finally:
+        gc.enable()
 
 
 class InterruptingClock(FakeClock):
@@ -210,6 +338,11 @@ class InterruptingClock(FakeClock):
         if threading.get_ident() in self._interrupts:
             raise KeyboardInterrupt
         return passed
+
+
+def _deeper(items: list[int]) -> list[int]:
+    """Needs a little more of the stack."""
+    return sorted(items, key=lambda item: -item)
 
 
 def _raising(error: BaseException) -> Callable[..., Any]:

@@ -85,3 +85,38 @@ def test_an_error_that_cannot_be_copied_is_quoted() -> None:
     assert isinstance(twin, RegionError)
     assert "UncopyableError: ('there is', 'only one', 'first')" in str(twin)
     assert twin.__cause__ is error
+
+
+def test_a_copy_keeps_what_is_kept_in_slots_and_does_not_run_the_constructor_again() -> None:
+    made: list[int] = []
+
+    class SlotsError(Exception):
+        __slots__ = ("code",)
+
+        def __init__(self, code: int = 0) -> None:
+            super().__init__(f"code {code}")
+            self.code = code
+            made.append(code)
+
+    twin = own_copy(SlotsError(7))
+
+    assert isinstance(twin, SlotsError)
+    assert (twin.code, made) == (7, [7])
+
+
+def test_a_copy_keeps_what_the_builtin_exceptions_keep_outside_their_arguments() -> None:
+    with pytest.raises(AttributeError) as caught:
+        _ = (3).colour  # type: ignore[attr-defined] # meant to fail
+
+    twin = own_copy(caught.value)
+
+    assert isinstance(twin, AttributeError)
+    assert (twin.name, twin.obj) == ("colour", 3)
+
+
+def test_an_error_whose_own_text_fails_is_copied_all_the_same() -> None:
+    class OddError(Exception):
+        def __str__(self) -> str:
+            return str(self.args[1])
+
+    assert type(own_copy(OddError("one"))) is OddError

@@ -237,3 +237,42 @@ def test_when_no_thread_can_be_started_the_caller_does_the_work_alone(
     monkeypatch.setattr(threading.Thread, "start", refuse)
 
     assert fan_out(range(5), lambda item, _: item * item, Crew("2:Scatter", 3), helpers=3) == [0, 1, 4, 9, 16]
+
+
+def test_a_job_that_is_done_keeps_nothing_alive_in_the_queue_of_busy_helpers(start: Any) -> None:
+    class Item:
+        pass
+
+    crew, busy, let_go = Crew("2:Scatter", 1), Barrier(3), Event()
+
+    def slow(*_: Any) -> None:
+        busy.wait(timeout=10)
+        assert let_go.wait(timeout=10)
+
+    slow_call = start(fan_out, range(2), slow, crew, 1)
+    busy.wait(timeout=10)
+    items = [Item(), Item()]
+    gone = [weakref.ref(item) for item in items]
+    fan_out(items, lambda item, _: item, crew, helpers=1)
+    del items
+    still_there = [ref() for ref in gone]
+    let_go.set()
+    slow_call.result(timeout=10)
+
+    assert still_there == [None, None]
+
+
+def test_after_a_failed_item_nothing_holds_the_items() -> None:
+    class Item:
+        pass
+
+    item = Item()
+    gone = weakref.ref(item)
+    gc.disable()
+    try:
+        with pytest.raises(TypeError):
+            fan_out([item], lambda value, _: len(value), None, helpers=0)  # type: ignore[arg-type] # meant to fail
+        del item
+        assert gone() is None
+    finally:
+        gc.enable()

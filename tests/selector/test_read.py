@@ -2,12 +2,23 @@
 
 from __future__ import annotations
 
+import types
+import weakref
 from typing import Any
 
+import numpy as np
 import pytest
 
 from ml_pipes.errors import SelectorRuntimeError
 from ml_pipes.selector import Selector
+
+
+class Kept:
+    size = 3
+
+
+class Slots:
+    __slots__ = ("unset",)
 
 
 class Registry:
@@ -39,6 +50,9 @@ class Lazy:
         raise AttributeError("inside the property")
 
 
+_KEPT = Kept()
+
+
 @pytest.mark.parametrize(
     ("value", "path", "found"),
     [
@@ -49,6 +63,9 @@ class Lazy:
         (Registry(boxes=3), "boxes", 3),
         (Lazy(), "colour", "made colour"),
         ({"a": None}, "a", None),
+        (np.array([(1, 2)], dtype=[("x", int), ("y", int)])[0], "y", 2),
+        (weakref.proxy(_KEPT), "size", 3),
+        (types.ModuleType("empty", "its text"), "__doc__", "its text"),
     ],
 )
 def test_a_path_leads_through_keys_indices_and_attributes(value: Any, path: Any, found: Any) -> None:

@@ -25,6 +25,18 @@ def test_a_size_below_one_is_refused(size: int) -> None:
         Batch(size)
 
 
+@pytest.mark.parametrize("size", [4.0, float("inf"), "4", None, True])
+def test_a_size_that_is_no_whole_number_is_refused(size: Any) -> None:
+    with pytest.raises(TypeError, match="Batch: size must be a whole number, 1 or more"):
+        Batch(size)
+
+
+@pytest.mark.parametrize("timeout", [None, "0.1", True])
+def test_a_timeout_that_is_no_number_is_refused(timeout: Any) -> None:
+    with pytest.raises(TypeError, match="Batch: timeout must be finite seconds, 0 or more"):
+        Batch(2, timeout)
+
+
 @pytest.mark.parametrize("timeout", [-0.1, float("inf"), float("nan")])
 def test_a_timeout_that_is_no_time_is_refused(timeout: float) -> None:
     with pytest.raises(ValueError, match="Batch: timeout must be finite seconds, 0 or more"):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+import numpy as np
 import pytest
 
 from ml_pipes.core import SHORT_CIRCUIT, Pipeline
@@ -69,3 +70,23 @@ def test_the_error_of_an_item_keeps_its_type_and_the_source_is_closed(
 
     assert caught.value.__notes__ == [f"in step 1:<lambda>, item 1 of 0:{name}"]
     assert closed == [True]
+
+
+@pytest.mark.parametrize(("opener", "closer", "name"), REGIONS)
+def test_the_failure_of_an_item_comes_before_one_of_closing_the_source(
+    opener: Any, closer: Any, name: str
+) -> None:
+    def source() -> Iterator[int]:
+        try:
+            yield from (1, 0, 2)
+        finally:
+            raise OSError("could not close the camera")
+
+    with pytest.raises(ZeroDivisionError):
+        Pipeline([opener, lambda value: 1 / value, closer])(source())
+
+
+@pytest.mark.parametrize(("opener", "closer", "name"), REGIONS)
+def test_an_array_without_axes_has_no_items(opener: Any, closer: Any, name: str) -> None:
+    with pytest.raises(StepInputError, match=f"{name} requires an item iterable boundary, got ndarray"):
+        Pipeline([opener, closer])(np.array(5))

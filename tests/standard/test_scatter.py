@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import decimal
 import gc
 import threading
 from threading import Barrier, Event
@@ -10,7 +11,7 @@ from typing import Any
 import pytest
 
 from ml_pipes.core import Pipeline
-from ml_pipes.standard import CollectItems, Gather, PerItem, Scatter
+from ml_pipes.standard import Batch, CollectItems, Gather, PerItem, Scatter, UnBatch
 
 
 def scatter_threads() -> set[threading.Thread]:
@@ -21,6 +22,34 @@ def scatter_threads() -> set[threading.Thread]:
 def test_fewer_than_one_worker_are_refused(workers: int) -> None:
     with pytest.raises(ValueError, match=f"Scatter: max_concurrency must be 1 or more, got {workers}"):
         Scatter(workers)
+
+
+@pytest.mark.parametrize("workers", [2.5, None, "2", True])
+def test_a_number_of_workers_that_is_no_whole_number_is_refused(workers: Any) -> None:
+    with pytest.raises(TypeError, match="Scatter: max_concurrency must be a whole number, 1 or more"):
+        Scatter(workers)
+
+
+def test_a_lazy_source_runs_in_the_callers_context_whichever_thread_draws() -> None:
+    with decimal.localcontext() as context:
+        context.prec = 3
+
+        thirds = Pipeline([Scatter(3), lambda value: value, Gather()])(
+            decimal.Decimal(1) / 3 for _ in range(30)
+        )
+
+    assert set(thirds) == {decimal.Decimal("0.333")}
+
+
+def test_a_lazy_source_may_call_the_batch_that_it_is_inside_of() -> None:
+    def lower(items: list[int]) -> Any:
+        return (pipeline(item - 1) if item else 0 for item in items)
+
+    pipeline: Pipeline[Any, Any] = Pipeline(
+        [Batch(1, timeout=0.0), lower, Scatter(2), lambda value: value, Gather(), UnBatch()]
+    )
+
+    assert pipeline(3) == 0
 
 
 def test_one_worker_is_the_caller_and_starts_no_thread() -> None:

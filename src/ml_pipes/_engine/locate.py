@@ -10,6 +10,8 @@ __all__ = ["note_item", "note_step"]
 
 _PLACES = "_ml_pipes_places"
 _START = "in step "
+# An exception object that is kept and raised in ever other places must not grow for ever.
+_MOST_PLACES = 16
 
 
 def note_step(error: BaseException, label: str, *, leaf: bool) -> None:
@@ -37,6 +39,10 @@ def note_item(error: BaseException, item: int) -> None:
 def _write(error: BaseException, places: tuple[str, ...]) -> None:
     # By the dict: an exception class may refuse attributes (a frozen dataclass does).
     state = error.__dict__
-    state[_PLACES] = places
-    kept = [note for note in state.get("__notes__", ()) if not note.startswith(_START)]
-    state["__notes__"] = [*kept, _START + ", ".join(places)]
+    notes = state.get("__notes__", [])
+    if not isinstance(notes, list):
+        return  # somebody keeps something else there: theirs
+    state[_PLACES] = places = places[:1] + places[1:][-_MOST_PLACES:]
+    ours = _START + ", ".join(places)
+    kept = [note for note in notes if not (isinstance(note, str) and note.startswith(_START))]
+    state["__notes__"] = [*kept, ours]

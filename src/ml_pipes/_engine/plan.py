@@ -20,6 +20,8 @@ from ml_pipes.region import RegionCloser, RegionOpener
 
 __all__ = ["Kind", "Plan", "Step", "make_plan"]
 
+_KINDS = (RegionOpener, RegionCloser, ContextOp)
+
 
 class Kind(enum.Enum):
     """How a step takes the value."""
@@ -136,22 +138,25 @@ def _arity(operator: Any, label: str) -> int:
     """How many positional parameters the step has; defaults do not shorten the count."""
     if not callable(operator):
         raise SignatureError(f"{label} must define __call__, or be a region, a ContextOp or an Inline")
+    name = get_operator_name(operator)
+    if inspect.isclass(operator) and (hasattr(operator, "describe") or issubclass(operator, _KINDS)):
+        raise SignatureError(f"{label} is the class, not an operator; write {name}(...)")
+    is_named = (inspect.isroutine(operator) or inspect.isclass(operator)) and name.isidentifier()
+    way_out = f"; wrap it: lambda value: {name if is_named else 'step'}(value)"
     try:
         parameters = inspect.signature(operator).parameters.values()
     except (TypeError, ValueError):
-        raise SignatureError(
-            f"{label} has no signature that can be read; wrap it: "
-            f"lambda value: {get_operator_name(operator)}(value)"
-        ) from None
+        raise SignatureError(f"{label} has no signature that can be read{way_out}") from None
     for parameter in parameters:
         if parameter.kind is inspect.Parameter.VAR_POSITIONAL:
             raise SignatureError(
-                f"{label} takes variadic positional parameters (*{parameter.name}); name them"
+                f"{label} takes variadic positional parameters (*{parameter.name}), so nothing says how "
+                f"many values it wants{way_out}"
             )
         if parameter.kind in {inspect.Parameter.KEYWORD_ONLY, inspect.Parameter.VAR_KEYWORD}:
             raise SignatureError(
-                f"{label} takes non-positional parameters ({parameter.name}); a pipeline chains operators "
-                "by argument position: make it positional, or set it where the operator is built"
+                f"{label} takes non-positional parameters ({parameter.name}), and a pipeline chains "
+                f"operators by argument position{way_out}"
             )
     if not parameters:
         raise SignatureError(f"{label} takes no parameter, so no value can be given to it")

@@ -59,6 +59,11 @@ class Recorder:
         self._region = None
 
     @property
+    def failed(self) -> bool:
+        """The run ended with an error."""
+        return bool(self._rows) and self._rows[-1][3]
+
+    @property
     def dropped(self) -> bool:
         """The run ended with a short-circuit."""
         return bool(self._rows) and self._rows[-1][4]
@@ -98,6 +103,7 @@ def _region_span(
 ) -> StepSpan:
     workers = getattr(step.operator, "max_concurrency", None)
     dropped = sum(run.dropped for run in runs)
+    emitted = sum(not run.dropped and not run.failed for run in runs)
     traces = tuple(run.trace() for run in sorted(runs, key=lambda run: run.item or 0))
     mean = mean_trace(traces)
     return StepSpan(
@@ -105,7 +111,7 @@ def _region_span(
         started,
         ended - started,
         error,
-        attributes={"seen": len(runs), "emitted": len(runs) - dropped, "dropped": dropped},
+        attributes={"seen": len(runs), "emitted": emitted, "dropped": dropped},
         child_trace=InvocationTrace(
             mean.spans,
             mean.total_duration_s,
@@ -125,19 +131,21 @@ def _ticket_spans(
 ) -> Iterator[StepSpan]:
     """A wait and the batch's run apart; the run is one and the same for all who were in the batch."""
     kind = _type(step.operator)
-    started, ended = span_s
+    joined, ended = span_s
     left = ended if ticket.started_at is None else ticket.started_at
-    wait = StepSpan(f"{step.label}[wait]", started, left - started, operator_type=kind, thread=thread)
+    wait = StepSpan(f"{step.label}[wait]", joined, left - joined, operator_type=kind, thread=thread)
     if ticket.started_at is None:  # the caller stopped waiting
         yield replace(wait, error=error)
         return
     record = getattr(ticket.runner, "record", NO_REGION)
     runs = tuple(run.trace(ticket.batch_size) for run in record.runs)
+    # A caller may have stopped waiting while its batch ran: its span ends when it left.
+    batch_ended = ended if ticket.ended_at is None else min(ended, ticket.ended_at)
     yield wait
     yield StepSpan(
         step.label,
-        ticket.started_at,
-        ticket.ended_at - ticket.started_at,
+        left,
+        batch_ended - left,
         error,
         child_trace=runs[0] if runs else None,
         operator_type=kind,

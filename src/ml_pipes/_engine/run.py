@@ -5,6 +5,8 @@ Knows each kind of step. Knows nothing of what operators do.
 
 from __future__ import annotations
 
+import inspect
+import reprlib
 from collections.abc import Callable
 from operator import length_hint
 from typing import Any, TypeVar, cast
@@ -24,7 +26,9 @@ __all__ = ["StepBody", "run"]
 OwnedT = TypeVar("OwnedT")
 
 _EMPTY = Context()
-_LONGEST_VALUE = 120
+# Short, and safe with a value whose own repr fails.
+_shown = reprlib.Repr()
+_shown.maxstring = _shown.maxother = _shown.maxlong = 120
 
 
 class _Frame:
@@ -135,11 +139,13 @@ def _note(step: Step, error: BaseException) -> None:
 
 
 def _misfit(step: Step, value: Any) -> str:
-    text = repr(value)
-    if len(text) > _LONGEST_VALUE:
-        text = f"{text[: _LONGEST_VALUE - 1]}…"
-    came = f"a tuple of {len(value)}" if isinstance(value, tuple) else f"a {type(value).__name__}"
+    came = f"a tuple of {len(value)}" if isinstance(value, tuple) else f"one {type(value).__name__}"
+    before = "the call" if step.label.startswith("0:") else "the step before"
+    parameters = inspect.signature(step.operator).parameters.values()
+    defaults = [parameter.name for parameter in parameters if parameter.default is not parameter.empty]
+    way_out = f"; {', '.join(defaults)} counts too, default or not: wrap the step to leave it out"
     return (
-        f"Pipeline step {step.label} expects {step.arity} positional arguments, but got current={text}; "
-        f"the step before must return a tuple of {step.arity}, and {came} came"
+        f"Pipeline step {step.label} expects {step.arity} positional arguments, but got "
+        f"current={_shown.repr(value)}; {before} must give a tuple of {step.arity}, and {came} came"
+        f"{way_out if defaults else ''}"
     )

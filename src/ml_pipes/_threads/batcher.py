@@ -7,12 +7,10 @@ traces.
 
 from __future__ import annotations
 
-import math
 import threading
 from collections import deque
 from collections.abc import Callable, Sequence
 from contextvars import ContextVar
-from itertools import islice
 from typing import Any, Generic, TypeAlias, TypeVar
 
 from ml_pipes._threads.clock import CLOCK, Clock, Gate
@@ -26,8 +24,28 @@ __all__ = ["Batcher", "Runner", "Ticket"]
 ItemT = TypeVar("ItemT")
 Runner: TypeAlias = Callable[[list[Any]], Any]
 
-# The batchers whose body this thread is in. It is a ContextVar, so that a body's own workers inherit it.
-_leading: ContextVar[tuple[Batcher, ...]] = ContextVar("ml_pipes_leading", default=())
+# The runs whose body this code is in. It is a ContextVar, so that a body's own workers inherit it.
+_inside: ContextVar[tuple[_Run, ...]] = ContextVar("ml_pipes_inside", default=())
+
+# A signal's exception can come between any two instructions of a leader, also before it wakes whom it should.
+# So nobody's progress hangs on one wake-up: each waiting caller looks again this often, and takes over.
+_LOOK_AGAIN_S = 0.5
+_LEADER_LEFT = "the caller that led this batch left before it was done"
+
+
+class _Run:
+    """One run of the body for its members.
+
+    Attributes:
+        over: nothing more will come of it; a plain store, the first thing when a leader ends.
+    """
+
+    __slots__ = ("batcher", "members", "over")
+
+    def __init__(self, batcher: Batcher) -> None:
+        self.batcher = batcher
+        self.members: list[Ticket[Any]] = []
+        self.over = False
 
 
 class Ticket(Generic[ItemT]):
@@ -39,7 +57,7 @@ class Ticket(Generic[ItemT]):
     Attributes:
         joined_at: when it began to wait, seconds.
         started_at: when its batch left, seconds; None while it has not.
-        ended_at: when its batch was done, seconds.
+        ended_at: when its batch was done, seconds; None while it is not.
         batch_size: how many items its batch had.
         runner: what ran its batch: the runner of the batch's first member.
     """
@@ -53,7 +71,9 @@ class Ticket(Generic[ItemT]):
         "gate",
         "item",
         "joined_at",
+        "left",
         "result",
+        "run",
         "runner",
         "started_at",
     )
@@ -63,12 +83,14 @@ class Ticket(Generic[ItemT]):
         self.item: ItemT | None = item
         self.runner = runner
         self.gate = Gate()
+        self.run: _Run | None = None
+        self.left = False
         self.done = False
         self.result: Any = None
         self.error: BaseException | None = None
         self.joined_at = 0.0
         self.started_at: float | None = None
-        self.ended_at = 0.0
+        self.ended_at: float | None = None
         self.batch_size = 0
 
     def wait(self) -> Any:
@@ -78,15 +100,15 @@ class Ticket(Generic[ItemT]):
             BatchSizeError: the runner returned another number of results.
             BaseException: a copy of what the runner raised, caused by the original.
         """
-        self._batcher.serve(self)
-        # What came and what went is the caller's: a ticket kept for its times must not keep images.
-        result, self.item, self.result = self.result, None, None
-        if self.error is None:
-            return result
         try:
-            raise self.error
+            self._batcher.serve(self)
+            if self.error is not None:
+                raise self.error
+            return self.result
         finally:
-            self.error = None  # else the error would hold this frame, and this frame the error
+            # What came and what went is the caller's: a ticket kept for its times must not keep images,
+            # and an error that holds this frame must not be held by it.
+            self.item = self.result = self.error = None
 
 
 class Batcher:
@@ -104,7 +126,7 @@ class Batcher:
         self._clock = clock
         self._lock = threading.Lock()
         self._queue: deque[Ticket[Any]] = deque()
-        self._running = False
+        self._run: _Run | None = None
 
     def ticket(self, item: ItemT, runner: Runner) -> Ticket[ItemT]:
         """A place for ``item``; ``runner`` takes a list and returns one result per item, in order."""
@@ -113,7 +135,7 @@ class Batcher:
     def serve(self, ticket: Ticket[Any]) -> None:
         """Block until the ticket has its outcome; other callers' batches may be led meanwhile."""
         ticket.joined_at = self._clock.now()
-        if self in _leading.get():
+        if any(run.batcher is self and not run.over for run in _inside.get()):
             self._serve_alone(ticket)
             return
         try:
@@ -123,91 +145,104 @@ class Batcher:
                 self._step(ticket)
         finally:
             if not ticket.done:
+                ticket.left = True  # a plain store: from now on it is passed over, whatever comes between
                 self._leave(ticket)
 
     def _serve_alone(self, ticket: Ticket[Any]) -> None:
         """For a call from inside the own body: the runner is busy with this very caller."""
-        failure: BaseException | None = None
-        try:
-            self._run([ticket])
-        except BaseException as error:
-            failure = error
-        finally:
-            _release([ticket], failure, self._clock.now())
+        ticket.run = run = _Run(self)
+        run.members.append(ticket)
+        self._lead(run, ticket)
 
     def _step(self, ticket: Ticket[Any]) -> None:
         """Lead a batch if one is due, else wait until something may have changed."""
-        batch: list[Ticket[Any]] = []
-        leading = False
-        failure: BaseException | None = None
+        run: _Run | None = None
         try:
             with self._lock:
                 now = self._clock.now()
-                if not self._running and self._wait_s(now) <= 0.0:
-                    # In this order, and inside the try, so that an interrupt cannot leave the runner taken.
-                    leading = True
-                    self._running = True
-                    self._take(batch)
+                if self._is_due(now):
+                    run = self._run = _Run(self)
+                    self._take(run)
                 wait_s = self._departure.wait_s(0, ticket.joined_at, now)
-            if leading:
-                self._run(batch)
-            else:
-                # Past its time with the runner busy, it is called when the runner comes free.
-                self._clock.wait(ticket.gate, wait_s if wait_s > 0.0 else None)
-        except BaseException as error:
-            failure = error
-            # An interrupt that hits this thread while it leads others' batch is its own too.
-            if not leading or (ticket not in batch and not isinstance(error, Exception)):
-                raise
+            if run is not None:
+                self._lead(run, ticket)
+                return
         finally:
-            if leading:
-                try:
-                    self._hand_over()
-                finally:
-                    _release(batch, failure, self._clock.now())
+            if run is not None:
+                run.over = True
+        if ticket.run is not None and ticket.run.over and not ticket.done:
+            _settle_error(ticket, RegionError(_LEADER_LEFT), now)
+            return
+        # Past its time with the runner busy, it is called when the runner comes free.
+        self._clock.wait(ticket.gate, min(wait_s, _LOOK_AGAIN_S) if wait_s > 0.0 else _LOOK_AGAIN_S)
 
-    def _take(self, batch: list[Ticket[Any]]) -> None:
-        batch.extend(islice(self._queue, self._departure.size))
-        for _ in batch:
+    def _take(self, run: _Run) -> None:
+        while self._queue and len(run.members) < self._departure.size:
+            ticket = self._queue[0]
+            if ticket.run is None and not ticket.left:
+                ticket.run = run
+                run.members.append(ticket)
             self._queue.popleft()
 
-    def _run(self, batch: list[Ticket[Any]]) -> None:
-        """Run the members' items and settle each member; raises what the runner raises."""
-        runner = batch[0].runner
-        started_at = self._clock.now()
-        for ticket in batch:
-            ticket.runner, ticket.started_at, ticket.batch_size = runner, started_at, len(batch)
-        inherited = _leading.set((*_leading.get(), self))
+    def _lead(self, run: _Run, leader: Ticket[Any]) -> None:
+        """Run a batch, settle its members whatever happens, hand over, then release the members."""
         try:
-            results = _rows(self._label, runner([ticket.item for ticket in batch]), len(batch))
+            self._work(run)
+        except BaseException as error:
+            for ticket in run.members:
+                if not ticket.done:
+                    _settle_error(ticket, error, self._clock.now())
+            # An interrupt that hits this thread while it leads others' batch is its own too.
+            if leader.run is not run and not (run.members and isinstance(error, Exception)):
+                raise
         finally:
-            _leading.reset(inherited)
-        ended_at = self._clock.now()
-        for ticket, result in zip(batch, results, strict=True):
-            _settle(ticket, result, ended_at)
+            run.over = True
+            # The next batch first: each wake-up costs, and the runner is free.
+            self._call_next()
+            for ticket in run.members:
+                ticket.gate.open()
 
-    def _hand_over(self) -> None:
-        """Free the runner, and call the first in the queue if a batch is due."""
-        with self._lock:
-            self._running = False
-            self._call_first()
+    def _work(self, run: _Run) -> None:
+        """Run the members' items and settle each member; raises what the runner raises."""
+        members = run.members
+        runner = members[0].runner
+        started_at = self._clock.now()
+        for ticket in members:
+            ticket.runner, ticket.started_at, ticket.batch_size = runner, started_at, len(members)
+        outside = _inside.set((*_inside.get(), run))
+        try:
+            results = _rows(self._label, runner([ticket.item for ticket in members]), len(members))
+        finally:
+            _inside.reset(outside)
+        ended_at = self._clock.now()
+        for ticket, result in zip(members, results, strict=True):
+            if isinstance(result, BaseException):
+                _settle_error(ticket, result, ended_at)
+            else:
+                ticket.result, ticket.ended_at, ticket.done = result, ended_at, True
 
     def _leave(self, ticket: Ticket[Any]) -> None:
         """Take a caller out that stops waiting; what was asked of it passes to the next."""
         with self._lock:
             if ticket in self._queue:
                 self._queue.remove(ticket)
-            self._call_first()
+        self._call_next()
 
-    def _call_first(self) -> None:
-        if not self._running and self._wait_s(self._clock.now()) <= 0.0:
-            self._queue[0].gate.open()
+    def _call_next(self) -> None:
+        """Call the first in the queue, if a batch is due."""
+        with self._lock:
+            if self._is_due(self._clock.now()):
+                self._queue[0].gate.open()
 
-    def _wait_s(self, now: float) -> float:
-        """Seconds until a batch is due; infinite for an empty queue."""
+    def _is_due(self, now: float) -> bool:
+        """The runner is free, and those who wait are to leave now; the lock is held."""
+        if self._run is not None and not self._run.over:
+            return False
+        while self._queue and (self._queue[0].run is not None or self._queue[0].left):
+            self._queue.popleft()
         if not self._queue:
-            return math.inf
-        return self._departure.wait_s(len(self._queue), self._queue[0].joined_at, now)
+            return False
+        return self._departure.wait_s(len(self._queue), self._queue[0].joined_at, now) <= 0.0
 
 
 def _rows(label: str, results: Any, count: int) -> Sequence[Any]:
@@ -228,39 +263,21 @@ def _rows(label: str, results: Any, count: int) -> Sequence[Any]:
             f"{label}: Batch size mismatch: the body took {count} items and returned {len(results)}; "
             "return one result per item, in order (does it end with Distribute()?)"
         )
-    rows: Sequence[Any] = results
-    return rows
+    # By index: what a table of columns iterates over is not its rows.
+    return [results[at] for at in range(count)]
 
 
 def _has_rows(results: Any) -> bool:
     """Lists, tuples and the like, and arrays of one axis or more; no text, no mapping, no generator."""
     if isinstance(results, Sequence):
         return not isinstance(results, str | bytes | bytearray)
-    return bool(getattr(results, "shape", ())) and hasattr(type(results), "__getitem__")
+    return hasattr(type(results), "__dlpack__") and len(results.shape) > 0
 
 
-def _settle(ticket: Ticket[Any], result: Any, ended_at: float) -> None:
-    """One member's outcome: its result; an error among the results is raised to its owner only."""
-    ticket.ended_at = ended_at
-    if isinstance(result, BaseException):
-        ticket.error = own_copy(result)
-    else:
-        ticket.result = result
-    ticket.done = True
-
-
-def _release(batch: list[Ticket[Any]], failure: BaseException | None, ended_at: float) -> None:
-    """Settle whom the run did not settle, and open every gate, even when interrupts come in between."""
-    cause = failure or RegionError("the caller that led this batch left before it was done")
-    interrupt: BaseException | None = None
-    waiting = list(batch)
-    while waiting:
-        try:
-            if not waiting[-1].done:
-                _settle(waiting[-1], cause, ended_at)
-            waiting[-1].gate.open()
-            waiting.pop()
-        except BaseException as error:
-            interrupt = error
-    if interrupt is not None:
-        raise interrupt
+def _settle_error(ticket: Ticket[Any], error: BaseException, ended_at: float) -> None:
+    """Give a caller an error of its own; one that cannot even be copied is given as it is."""
+    try:
+        ticket.error = own_copy(error)
+    except Exception:  # no stack left, or no memory
+        ticket.error = error
+    ticket.ended_at, ticket.done = ended_at, True

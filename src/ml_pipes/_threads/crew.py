@@ -33,6 +33,8 @@ class _Job(Generic[ItemT, ResultT]):
         self._items = items
         self._call = call
         self._context = contextvars.copy_context()
+        # One thread draws at a time, so the source has a context of its own to run in.
+        self._source_context = self._context.copy()
         self._lock = threading.Lock()
         self._taken = 0
         self._running: set[int] = set()
@@ -51,7 +53,7 @@ class _Job(Generic[ItemT, ResultT]):
                 index = self._taken
                 self._running.add(index)
                 try:
-                    item = next(self._items)
+                    item = self._source_context.run(next, self._items)
                 except StopIteration:
                     self._ended = True
                     return False
@@ -81,13 +83,37 @@ class _Job(Generic[ItemT, ResultT]):
             waiting = bool(self._running)
         if waiting:
             self._all_done.wait()
-        with self._lock:
-            _close(self._items)
-        failures, self._failures = self._failures, {}
-        if failures:
-            interrupts = [at for at, error in failures.items() if not isinstance(error, Exception)]
-            raise failures[min(interrupts or failures)]
-        return [self._results[at] for at in range(self._taken)]
+        results = [self._results[at] for at in range(self._taken) if at in self._results]
+        failure = self._failure()
+        try:
+            with self._lock:
+                self._close_source(quietly=failure is not None)
+            if failure is not None:
+                raise failure
+            return results
+        finally:
+            del failure  # else the error would hold this frame, and this frame the error
+
+    def clear(self) -> None:
+        """Drop items, results and errors: helpers that were busy elsewhere may still have the job queued."""
+        self._ended = True
+        self._items, self._call = iter(()), _nothing
+        self._results, self._failures = {}, {}
+
+    def _failure(self) -> BaseException | None:
+        interrupts = [at for at, error in self._failures.items() if not isinstance(error, Exception)]
+        return self._failures[min(interrupts or self._failures)] if self._failures else None
+
+    def _close_source(self, *, quietly: bool) -> None:
+        """Close a source that can be closed; a failure of the items comes before one of the closing."""
+        close = getattr(self._items, "close", None)
+        if close is None:
+            return
+        try:
+            self._source_context.run(close)
+        except Exception:
+            if not quietly:
+                raise
 
     def _settle(self, index: int) -> None:
         with self._lock:
@@ -121,17 +147,15 @@ class Crew:
     def _start(self, count: int) -> None:
         with self._lock:
             while len(self._threads) < count:
-                thread = threading.Thread(
-                    target=_work,
-                    args=(self._calls,),
-                    name=f"ml_pipes-{self._name}-{len(self._threads)}",
-                    daemon=True,
-                )
+                name = f"ml_pipes-{self._name}-{len(self._threads)}"
+                thread = threading.Thread(target=_work, args=(self._calls,), name=name, daemon=True)
+                # Counted before it runs: one dismissal too many does no harm, one too few leaves a thread.
+                self._threads.append(thread)
                 try:
                     thread.start()
                 except RuntimeError:  # no more threads to be had: the caller does the work alone
+                    self._threads.remove(thread)
                     return
-                self._threads.append(thread)
 
 
 def fan_out(
@@ -149,14 +173,14 @@ def fan_out(
         BaseException: what the failing item of the lowest index raised.
     """
     job = _Job(iter(items), call)
-    if crew is not None and helpers > 0:
-        crew.call(job, helpers)
     try:
+        if crew is not None and helpers > 0:
+            crew.call(job, helpers)
         while job.step():
             pass
         return job.outcome()
     finally:
-        job.stop()  # also when an interrupt ends the waiting
+        job.clear()  # also when an interrupt ends the waiting: then no more items start
 
 
 def _work(calls: queue.SimpleQueue[_Job[Any, Any] | None]) -> None:
@@ -174,7 +198,5 @@ def _dismiss(calls: queue.SimpleQueue[_Job[Any, Any] | None], threads: list[thre
         calls.put(None)
 
 
-def _close(items: Iterator[Any]) -> None:
-    close = getattr(items, "close", None)
-    if close is not None:
-        close()
+def _nothing(*_: Any) -> Any:
+    """What a cleared job calls."""

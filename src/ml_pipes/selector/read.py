@@ -6,9 +6,10 @@ Knows mappings, sequences and attributes. Knows nothing of pipelines.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
-from typing import Any
+from types import MemberDescriptorType
+from typing import Any, TypeVar
 
 from ml_pipes.errors import SelectorIndexError, SelectorRuntimeError
 from ml_pipes.selector.path import SelectorInput, SelectorPart, parse_path, render_path
@@ -16,6 +17,7 @@ from ml_pipes.selector.path import SelectorInput, SelectorPart, parse_path, rend
 __all__ = ["Selector"]
 
 _MISSING = object()
+_ErrorT = TypeVar("_ErrorT", SelectorRuntimeError, SelectorIndexError)
 
 
 @dataclass(frozen=True)
@@ -44,9 +46,9 @@ class Selector:
             try:
                 found = _index(value, part) if isinstance(part, int) else _name(value, part)
             except IndexError:
-                raise SelectorIndexError(self._message(at, value, error_prefix, root_label)) from None
+                raise self._error(SelectorIndexError, at, value, error_prefix, root_label) from None
             if found is _MISSING:
-                raise SelectorRuntimeError(self._message(at, value, error_prefix, root_label))
+                raise self._error(SelectorRuntimeError, at, value, error_prefix, root_label)
             value = found
         return value
 
@@ -57,13 +59,18 @@ class Selector:
         except (SelectorRuntimeError, SelectorIndexError):
             return missing
 
-    def _message(self, at: int, value: Any, error_prefix: str | None, root_label: str) -> str:
+    def _error(
+        self, kind: type[_ErrorT], at: int, value: Any, error_prefix: str | None, root_label: str
+    ) -> _ErrorT:
         prefix = f"{error_prefix}: " if error_prefix else ""
         part = self.steps[at]
         wanted = f"index {part}" if isinstance(part, int) else f"key or attribute {part!r}"
-        return (
-            f"{prefix}cannot resolve {self.render_path(root_label)}: {self.render_path(root_label, at)} "
-            f"is {_kind(value)} and has no {wanted}"
+        path = self.render_path(root_label)
+        return kind(
+            f"{prefix}cannot resolve {path}: {self.render_path(root_label, at)} "
+            f"is {_kind(value)} and has no {wanted}",
+            selector=self,
+            path=path,
         )
 
 
@@ -79,16 +86,30 @@ def _name(value: Any, name: str) -> Any:
     if isinstance(value, Mapping):
         return value.get(name, _MISSING)
     # Asked without running a property, so that an error inside one is not taken for a missing name.
-    if inspect.getattr_static(value, name, _MISSING) is not _MISSING:
+    static = inspect.getattr_static(value, name, _MISSING)
+    if static is not _MISSING and not isinstance(static, MemberDescriptorType):
         return getattr(value, name)
-    if hasattr(type(value), "keys") and hasattr(type(value), "__contains__") and name in value:
+    if name in _keys(value):
         return value[name]
-    if hasattr(type(value), "__getattr__"):
-        try:
-            return getattr(value, name)
-        except AttributeError:
-            return _MISSING
-    return _MISSING
+    if static is _MISSING and not _answers_names(type(value)):
+        return _MISSING
+    try:
+        return getattr(value, name)  # an unset slot, or a name that the class looks up in its own way
+    except AttributeError:
+        return _MISSING
+
+
+def _keys(value: Any) -> Collection[Any]:
+    """The names that ``value[name]`` takes: of things with ``keys()``, and of structured arrays."""
+    if hasattr(type(value), "keys") and hasattr(type(value), "__getitem__"):
+        return tuple(value.keys())
+    names = getattr(getattr(value, "dtype", None), "names", None)
+    return names if isinstance(names, tuple) else ()
+
+
+def _answers_names(kind: type) -> bool:
+    """Attributes of such objects cannot be seen without asking for them."""
+    return hasattr(kind, "__getattr__") or kind.__getattribute__ is not object.__getattribute__
 
 
 def _kind(value: Any) -> str:

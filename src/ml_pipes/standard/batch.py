@@ -6,13 +6,13 @@ wait (``_threads/batcher.py``).
 
 from __future__ import annotations
 
-import math
 from typing import Any, TypeVar
 
 from ml_pipes._threads.batcher import Batcher, Ticket
 from ml_pipes._threads.departure import Departure
 from ml_pipes.operator import Operator
 from ml_pipes.region import Body, RegionCloser, RegionOpener
+from ml_pipes.standard._checks import check_count, check_seconds
 
 __all__ = ["Batch", "UnBatch"]
 
@@ -38,7 +38,11 @@ class Batch(RegionOpener[ItemT, Any]):
         timeout: longest wait for company, seconds from the arrival of the oldest
             item. It limits the wait, not the run.
 
+    A body must not wait for a call of its own region from a thread that does not
+    carry its context (ContextVars): such a call waits for the very batch that waits for it.
+
     Raises:
+        TypeError: ``size`` is no whole number, or ``timeout`` no number (when built).
         ValueError: ``size`` is less than 1, or ``timeout`` negative or not finite (when built).
         BatchSizeError: the steps returned another number of results: to every caller of
             that batch (a ``RuntimeError``).
@@ -49,12 +53,8 @@ class Batch(RegionOpener[ItemT, Any]):
     closing_type = UnBatch
 
     def __init__(self, size: int, timeout: float = 0.05) -> None:
-        if size < 1:
-            raise ValueError(f"Batch: size must be 1 or more, got {size}")
-        if not (math.isfinite(timeout) and timeout >= 0):
-            raise ValueError(f"Batch: timeout must be finite seconds, 0 or more, got {timeout}")
-        self.size = size
-        self.timeout = timeout
+        self.size = check_count("Batch: size", size)
+        self.timeout = check_seconds("Batch: timeout", timeout)
 
     def run(self, value: ItemT, body: Body[list[ItemT], Any]) -> Ticket[ItemT]:
         batcher = body.own(self._batcher)

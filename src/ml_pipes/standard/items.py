@@ -5,6 +5,7 @@ Knows iterables. Knows nothing of threads.
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, TypeVar
 
@@ -38,12 +39,14 @@ class PerItem(RegionOpener[Iterable[ItemT], list[Any]]):
 
     def run(self, value: Iterable[ItemT], body: Body[ItemT, Any]) -> list[Any]:
         items = items_of(value, "PerItem")
+        close = getattr(items, "close", _nothing)
         try:
             results = [body(item, item=index) for index, item in enumerate(items)]
-        finally:
-            close = getattr(items, "close", None)
-            if close is not None:
+        except BaseException:
+            with contextlib.suppress(Exception):  # the failure of an item comes before one of the closing
                 close()
+            raise
+        close()
         return [result for result in results if result is not SHORT_CIRCUIT]
 
 
@@ -53,9 +56,14 @@ def items_of(value: Iterable[ItemT], region: str) -> Iterator[ItemT]:
     Raises:
         StepInputError: it is no iterable, or text, bytes or a mapping.
     """
-    if isinstance(value, str | bytes | bytearray | memoryview | Mapping) or not isinstance(value, Iterable):
-        raise StepInputError(
-            f"{region} requires an item iterable boundary, got {type(value).__name__}; "
-            "the step before must return a list or another iterable of items"
-        )
-    return iter(value)
+    if not isinstance(value, str | bytes | bytearray | memoryview | Mapping) and isinstance(value, Iterable):
+        with contextlib.suppress(TypeError):  # an array without axes says that it can be iterated, and cannot
+            return iter(value)
+    raise StepInputError(
+        f"{region} requires an item iterable boundary, got {type(value).__name__}; "
+        "the step before must return a list or another iterable of items"
+    )
+
+
+def _nothing() -> None:
+    """How an iterator without a close() is closed."""

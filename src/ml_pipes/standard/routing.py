@@ -30,7 +30,7 @@ class Pick:
         if not indices:
             raise ValueError("Pick needs at least one index, such as Pick(0)")
         for index in indices:
-            if type(index) is not int:
+            if isinstance(index, bool) or not hasattr(index, "__index__"):
                 raise TypeError(f"Pick takes integer positions, got {index!r}; to walk by name use Select")
         self.indices = indices
         self._take = itemgetter(*indices)

@@ -13,6 +13,7 @@ from ml_pipes._threads.crew import Crew, fan_out
 from ml_pipes.control import SHORT_CIRCUIT
 from ml_pipes.operator import Operator
 from ml_pipes.region import Body, RegionCloser, RegionOpener
+from ml_pipes.standard._checks import check_count
 from ml_pipes.standard.items import items_of
 
 __all__ = ["Gather", "Scatter"]
@@ -32,14 +33,15 @@ class Scatter(RegionOpener[Iterable[ItemT], list[Any]]):
     The calling thread is one of the workers; the others are kept for the next
     call and shared by all callers. Each item has a fresh context, and sees the
     caller's ContextVars. An item whose run short-circuits is dropped. Items are
-    drawn as workers come free. The first failure keeps the items after it from
-    starting; those running are waited for, and the failure of the lowest index
-    is raised.
+    drawn as workers come free, by one worker at a time, on whichever thread. The
+    first failure keeps the items after it from starting; those running are waited
+    for, and the failure of the lowest index is raised.
 
     Args:
         max_concurrency: how many items of a call may run at once; 1 starts no thread.
 
     Raises:
+        TypeError: ``max_concurrency`` is no whole number (when built).
         ValueError: ``max_concurrency`` is less than 1 (when built).
         StepInputError: the value is no iterable of items: text, bytes, a mapping (a ``TypeError``).
     """
@@ -47,9 +49,7 @@ class Scatter(RegionOpener[Iterable[ItemT], list[Any]]):
     closing_type = Gather
 
     def __init__(self, max_concurrency: int = 1) -> None:
-        if max_concurrency < 1:
-            raise ValueError(f"Scatter: max_concurrency must be 1 or more, got {max_concurrency}")
-        self.max_concurrency = max_concurrency
+        self.max_concurrency = check_count("Scatter: max_concurrency", max_concurrency)
 
     def run(self, value: Iterable[ItemT], body: Body[ItemT, Any]) -> list[Any]:
         items = items_of(value, "Scatter")

@@ -1,0 +1,44 @@
+"""Arguments of operators, checked when they are built.
+
+Knows numbers. Knows nothing of what they are for.
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+from typing import Any
+
+__all__ = ["check_count", "check_seconds"]
+
+
+def check_count(place: str, value: Any) -> int:
+    """A whole number, 1 or more.
+
+    Raises:
+        TypeError: it is no whole number; 4.0 is none, and neither is True.
+        ValueError: it is less than 1.
+    """
+    try:
+        count = operator.index(value)
+    except TypeError:
+        count = None
+    if count is None or isinstance(value, bool):
+        raise TypeError(f"{place} must be a whole number, 1 or more, got {value!r}")
+    if count < 1:
+        raise ValueError(f"{place} must be 1 or more, got {value}")
+    return count
+
+
+def check_seconds(place: str, value: Any) -> float:
+    """Finite seconds, 0 or more.
+
+    Raises:
+        TypeError: it is no number.
+        ValueError: it is negative, infinite or NaN.
+    """
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise TypeError(f"{place} must be finite seconds, 0 or more, got {value!r}")
+    if not (math.isfinite(value) and value >= 0):
+        raise ValueError(f"{place} must be finite seconds, 0 or more, got {value}")
+    return value
