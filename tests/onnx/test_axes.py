@@ -58,6 +58,80 @@ def test_a_model_that_mixes_the_items_of_a_batch_is_refused(mixing: Path) -> Non
         free_axes(mixing)
 
 
+@pytest.mark.parametrize("scale", [1e-5, 1e-30, 1e5])
+def test_items_that_mix_are_found_out_however_small_or_large_the_outputs_are(make_model, scale) -> None:
+    nodes = [
+        helper.make_node("ReduceMean", ["x"], ["mean"], axes=[0], keepdims=1),
+        helper.make_node("Sub", ["x", "mean"], ["apart"]),
+        helper.make_node("Constant", [], ["scale"], value_float=scale),
+        helper.make_node("Mul", ["apart", "scale"], ["y"]),
+    ]
+    port = (TensorProto.FLOAT, (1, 4))
+
+    with pytest.raises(ModelBatchError, match="mixes the items of a batch"):
+        free_axes(make_model(nodes, {"x": port}, {"y": port}))
+
+
+@pytest.mark.parametrize(("kind", "compare", "limit"), [
+    ("pixels", "Greater", 200.0), ("negative numbers", "Less", -0.5),
+])  # fmt: skip
+def test_items_that_mix_for_some_numbers_only_are_found_out(make_model, kind, compare, limit) -> None:
+    nodes = [
+        helper.make_node("ReduceMax", ["x"], ["most"], axes=[0], keepdims=1),
+        helper.make_node("Constant", [], ["limit"], value_float=limit),
+        helper.make_node(compare, ["x", "limit"], ["beyond"]),
+        helper.make_node("Where", ["beyond", "most", "x"], ["y"]),
+    ]
+    port = (TensorProto.FLOAT, (1, 16))
+
+    with pytest.raises(ModelBatchError, match=r"mixes the items of a batch.* or beside others"):
+        free_axes(make_model(nodes, {"x": port}, {"y": port}))
+
+
+def test_pixels_as_whole_numbers_are_tried_in_full(make_model) -> None:
+    nodes = [
+        helper.make_node("Cast", ["x"], ["number"], to=TensorProto.FLOAT),
+        helper.make_node("ReduceMax", ["number"], ["most"], axes=[0], keepdims=1),
+        helper.make_node("Constant", [], ["limit"], value_float=200.0),
+        helper.make_node("Greater", ["most", "limit"], ["beyond"]),
+        helper.make_node("Where", ["beyond", "most", "number"], ["y"]),
+    ]
+    path = make_model(nodes, {"x": (TensorProto.UINT8, (1, 16))}, {"y": (TensorProto.FLOAT, (1, 16))})
+
+    with pytest.raises(ModelBatchError, match="mixes the items of a batch"):
+        free_axes(path)
+
+
+def test_numbers_that_a_model_cannot_take_prove_nothing_against_it(make_model) -> None:
+    table = helper.make_node("Constant", [], ["table"], value_floats=[5.0, 6.0])
+    nodes = [
+        table,
+        helper.make_node("Cast", ["x"], ["at"], to=TensorProto.INT64),
+        helper.make_node("Gather", ["table", "at"], ["y"]),
+    ]
+    port = (TensorProto.FLOAT, (1, 4))
+
+    assert free_axes(make_model(nodes, {"x": port}, {"y": port}))
+
+
+def test_halves_may_round_as_halves_do(make_model) -> None:
+    nodes = [
+        helper.make_node(
+            "Constant", [], ["k"], value=helper.make_tensor("k", TensorProto.FLOAT16, [4, 4], [0.3] * 16)
+        ),
+        helper.make_node("MatMul", ["x", "k"], ["y"]),
+    ]
+    port = (TensorProto.FLOAT16, (1, 4))
+
+    assert free_axes(make_model(nodes, {"x": port}, {"y": port}))
+
+
+def test_text_is_verified_too(make_model) -> None:
+    port = (TensorProto.STRING, (1, 4))
+
+    assert free_axes(make_model([helper.make_node("Identity", ["x"], ["y"])], {"x": port}, {"y": port}))
+
+
 def test_whole_numbers_must_be_the_same(make_model) -> None:
     nodes = [
         helper.make_node("ReduceSum", ["x", "axis"], ["sum"], keepdims=1),
@@ -111,10 +185,42 @@ def test_an_input_without_a_batch_is_the_same_for_all(make_model) -> None:
     assert outputs.tensors[0].array.tolist() == [[3.0] * 4] * 2
 
 
-@pytest.mark.parametrize("axes", [(), (-1,), {"x": ()}])
+@pytest.mark.parametrize("axes", [(), (-1,), {"x": ()}, {}, 0, "0", (True,), (1.0,), {"x": 0}])
 def test_axes_that_are_none_are_refused(fixed: Path, axes) -> None:
     with pytest.raises(ValueError, match="axes must be numbers from 0 up, one or more"):
         free_axes(fixed, axes)
+
+
+def test_an_axis_that_no_input_has_is_refused(fixed: Path) -> None:
+    with pytest.raises(ValueError, match=r"tiny.onnx: no input has axis 7: there are 4 axes, 0 to 3"):
+        free_axes(fixed, (0, 7))
+
+
+def test_an_axis_that_the_named_output_has_not_is_refused(fixed: Path) -> None:
+    with pytest.raises(ValueError, match=r"tiny.onnx: 'y' has not axis 2: there are 2 axes, 0 to 1"):
+        free_axes(fixed, {"x": (0,), "y": (2,)})
+
+
+def test_an_input_of_unknown_shape_cannot_be_verified(make_model) -> None:
+    node = helper.make_node("Add", ["x", "more"], ["y"])
+    port = (TensorProto.FLOAT, (1, 4))
+    path = make_model([node], {"x": port, "more": (TensorProto.FLOAT, None)}, {"y": port})
+
+    with pytest.raises(ValueError, match="declares no shape for more, so it cannot be verified"):
+        free_axes(path)
+
+
+@pytest.mark.parametrize("kind", [bytes, bytearray, memoryview])
+def test_a_model_may_be_given_as_bytes_of_any_kind(fixed: Path, kind) -> None:
+    assert Infer(free_axes(kind(fixed.read_bytes())))(payload(2, 3, 4, 4)).tensors[0].array.shape == (2, 3)
+
+
+@pytest.mark.parametrize(("source", "came"), [(None, "None"), (7, "int")])
+def test_what_is_no_model_is_a_type_error(source, came: str) -> None:
+    with pytest.raises(
+        TypeError, match=f"free_axes: a model is the path of its file, or its bytes, got {came}$"
+    ):
+        free_axes(source)
 
 
 def test_a_name_that_is_not_there_is_refused(fixed: Path) -> None:

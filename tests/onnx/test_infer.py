@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from onnx import TensorProto, helper
 
-from ml_pipes.errors import ModelError, ModelInputError
+from ml_pipes.errors import ModelError, ModelInputError, StepInputError
 from ml_pipes.onnx import Infer, free_axes
 from ml_pipes.tensor import TensorPayload, TensorRegistry
 
@@ -94,7 +94,9 @@ def test_each_input_may_have_its_own_layout(adder: Path) -> None:
 
 
 def test_another_kind_of_value_is_refused(relu: Path) -> None:
-    with pytest.raises(ModelInputError, match=r"wanted a TensorPayload, a TensorRegistry.*, got str"):
+    with pytest.raises(
+        StepInputError, match=r"wanted a TensorPayload, a TensorRegistry.*, got one str; an image"
+    ):
         Infer(relu)("picture.png")  # type: ignore[arg-type] # that is what is tested
 
 
@@ -157,9 +159,21 @@ def test_a_layout_is_needed_for_each_output_when_any_is_given(adder: Path) -> No
         Infer(adder, input_layout="NC", output_layouts=("NC",))
 
 
-def test_less_than_one_thread_is_refused_when_built(relu: Path) -> None:
-    with pytest.raises(ValueError, match="threads must be 1 or more, got 0"):
-        Infer(relu, threads=0)
+@pytest.mark.parametrize("threads", [0, 1.5, "a", True])
+def test_threads_that_are_no_number_from_1_up_are_refused_when_built(relu: Path, threads) -> None:
+    with pytest.raises(ValueError, match=f"threads must be a whole number, 1 or more, got {threads!r}"):
+        Infer(relu, threads=threads)
+
+
+@pytest.mark.parametrize("name", ["input_layout", "output_layouts"])
+def test_a_layout_of_another_kind_is_refused_when_built(adder: Path, name: str) -> None:
+    with pytest.raises(TypeError, match=f"{name} must be .*, got 12"):
+        Infer(adder, **{"input_layout": "NC", name: 12})
+
+
+def test_one_text_for_all_output_layouts_is_refused_when_built(adder: Path) -> None:
+    with pytest.raises(TypeError, match="output_layouts must be a tuple of texts, one per output, got 'AB'"):
+        Infer(adder, input_layout="NC", output_layouts="AB")  # type: ignore[arg-type] # that is what is tested
 
 
 def test_a_model_that_takes_nothing_is_refused_when_built(make_model) -> None:
@@ -180,6 +194,15 @@ def test_a_model_that_declares_one_batch_and_gives_another_is_found_out(make_mod
 
     with pytest.raises(ModelError, match="output 'y': expected 2 rows, got 1"):
         Infer(path)(image(1.0, rows=2))
+
+
+def test_rows_are_those_that_the_file_declares_whatever_the_runtime_infers(make_model) -> None:
+    node = helper.make_node("ReduceMean", ["x"], ["y"], axes=[0], keepdims=1)
+    port = (TensorProto.FLOAT, ("N", 4))
+    infer = Infer(make_model([node], {"x": port}, {"y": port}), input_layout="NC")
+
+    with pytest.raises(ModelError, match="output 'y': expected 3 rows, got 1"):
+        infer(TensorPayload(np.zeros((3, 4), np.float32), "NC", "float32"))
 
 
 def test_an_output_may_have_other_rows_where_the_model_does_not_say_otherwise(make_model) -> None:
@@ -258,6 +281,11 @@ def test_warming_up_runs_each_batch_size_once(relu: Path, monkeypatch) -> None:
     infer.warm_up(image(1.0, rows=2), sizes=(1, 8))
 
     assert seen == [1, 8]
+
+
+def test_warming_up_with_a_bare_array_is_refused(relu: Path) -> None:
+    with pytest.raises(TypeError, match="warm_up wants a TensorPayload, as calls bring it, got ndarray"):
+        Infer(relu).warm_up(image(1.0).array)  # type: ignore[arg-type] # that is what is tested
 
 
 @pytest.mark.parametrize(("rows", "sizes"), [(1, (0,)), (0, (1,))])

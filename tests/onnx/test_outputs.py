@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from ml_pipes.errors import ModelError
+from ml_pipes.errors import MissingNameError, ModelError
 from ml_pipes.onnx import Distribute, Extract, RuntimeOutputs
 from ml_pipes.tensor import TensorPayload
 
@@ -33,8 +33,12 @@ def test_one_output_is_renamed_by_a_text() -> None:
 
 
 def test_a_missing_output_is_named_beside_those_there_are() -> None:
-    with pytest.raises(KeyError, match="output 'z' not found; the model gives: a, b"):
+    with pytest.raises(
+        MissingNameError, match=r"^Extract: output 'z' not found; the model gives: a, b$"
+    ) as caught:
         Extract("z")(outputs(a=np.zeros(1), b=np.zeros(1)))
+
+    assert isinstance(caught.value, KeyError)
 
 
 def test_no_name_is_refused() -> None:

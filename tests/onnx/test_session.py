@@ -7,6 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import onnx
 import onnxruntime
 import pytest
 from onnx import TensorProto, helper
@@ -51,6 +52,23 @@ def test_a_file_of_another_kind_is_refused(tmp_path: Path) -> None:
         Infer(path)
 
 
+@pytest.mark.parametrize("kind", [bytearray, memoryview])
+def test_bytes_of_any_kind_are_a_model(relu: Path, kind) -> None:
+    content = relu.read_bytes()
+
+    assert Infer(kind(content)).model_path == content
+
+
+def test_what_is_neither_a_path_nor_bytes_is_refused() -> None:
+    with pytest.raises(TypeError, match="Infer: a model is the path of its file, or its bytes, got None"):
+        Infer(None)  # type: ignore[arg-type] # that is what is tested
+
+
+def test_a_model_in_memory_names_the_way_to_its_bytes(relu: Path) -> None:
+    with pytest.raises(TypeError, match=r"got ModelProto; give its SerializeToString\(\)"):
+        Infer(onnx.load(relu))  # type: ignore[arg-type] # that is what is tested
+
+
 def test_an_unknown_provider_lists_those_there_are(relu: Path) -> None:
     with pytest.raises(
         ModelProviderError, match=r"'CPUProvider'.*available: .*CPUExecutionProvider.*spelling"
@@ -84,8 +102,6 @@ def test_a_provider_that_silently_fell_back_is_an_error(relu: Path, monkeypatch)
 def test_an_output_that_is_no_tensor_is_refused(make_model, tmp_path: Path) -> None:
     node = helper.make_node("SequenceConstruct", ["x"], ["y"])
     path = make_model([node], {"x": (TensorProto.FLOAT, (1,))}, {})
-    import onnx
-
     model = onnx.load(path)
     model.graph.output.append(helper.make_tensor_sequence_value_info("y", TensorProto.FLOAT, (1,)))
     onnx.save(model, path)

@@ -3,10 +3,11 @@
 Knows tensor payloads. Knows nothing of images, other runtimes or how a pipeline runs.
 """
 
+from ml_pipes.errors import ModelBatchError, ModelNotFoundError, ModelProviderError
+
 try:
     from ml_pipes.onnx.axes import free_axes
     from ml_pipes.onnx.cpu import usable_cpus
-    from ml_pipes.onnx.errors import ModelBatchError, ModelNotFoundError, ModelProviderError
     from ml_pipes.onnx.infer import Infer
     from ml_pipes.onnx.outputs import Distribute, Extract
     from ml_pipes.tensor.runtime import RuntimeOutputs

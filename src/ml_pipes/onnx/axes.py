@@ -5,12 +5,20 @@ Knows ONNX files. Knows nothing of payloads, operators or pipelines.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
 from ml_pipes.errors import ModelFileError
-from ml_pipes.onnx.session import ModelSource, check_source, source_name
+from ml_pipes.onnx.source import (
+    ModelSource,
+    Shape,
+    Source,
+    as_source,
+    check_source,
+    declared_shape,
+    source_name,
+)
 from ml_pipes.onnx.verify import verify_batch
 
 if TYPE_CHECKING:
@@ -40,14 +48,16 @@ def free_axes(
     refuses any other. Freeing them is right only when no step inside depends on
     them: a ``Reshape`` to a constant may silently mix the items of a batch. So by
     default the freed model is run on random data: three items together must give
-    what they give one by one.
+    what they give one by one, and an item what it gives beside other items, for
+    numbers from 0 to 1, from 0 to 255 and from -1 to 1.
 
     Args:
         model_path: the model's file, or its bytes.
         axes: the axes to free in every input and output that has them, or by the name
             of an input or output. Axis 0 is the batch.
         verify: prove it; without, a wrong model gives wrong numbers silently.
-        tolerance: the largest difference allowed, as a part of an output's largest value.
+        tolerance: the largest difference allowed, as a part of an output's largest value; for
+            16-bit floats at least what they round to.
 
     Returns:
         The new model's bytes, to be given to ``Infer``.
@@ -56,26 +66,28 @@ def free_axes(
         ModelFileError: the file is missing, empty or not a model.
         ModelBatchError: a batch differs from its items one by one, or the model does not run at all.
         ValueError: a name or an axis is not the model's.
+        TypeError: ``model_path`` is neither a path nor bytes.
     """
-    check_source(model_path)
-    model = _loaded(model_path)
+    source = as_source(model_path, "free_axes")
+    check_source(source, "free_axes")
+    model = _loaded(source)
     held = {value.name for value in model.graph.initializer}
     inputs = [value for value in model.graph.input if value.name not in held]
     ports = [*inputs, *model.graph.output]
-    _check_names(axes, [port.name for port in ports], source_name(model_path))
-    declared = {port.name: _sides(port) for port in inputs}
+    declared = {port.name: declared_shape(port) for port in ports}
+    _check_axes(axes, declared, [port.name for port in inputs], source_name(source))
     for port in ports:
         _free(port, axes.get(port.name, ()) if isinstance(axes, Mapping) else axes, port in inputs)
     # What was inferred for the steps inside holds for the old sizes only.
     del model.graph.value_info[:]
     result = FreedModel(model.SerializeToString())
-    result.shown = f"free_axes({_shown(model_path)}, {axes!r})"
+    result.shown = f"free_axes({_shown(source)}, {axes!r})"
     if verify:
-        verify_batch(result, source_name(model_path), declared, tolerance)
+        verify_batch(result, source_name(source), declared, tolerance)
     return result
 
 
-def _loaded(source: ModelSource) -> onnx.ModelProto:
+def _loaded(source: Source) -> onnx.ModelProto:
     try:
         import onnx
     except ModuleNotFoundError as missing:
@@ -91,18 +103,38 @@ def _loaded(source: ModelSource) -> onnx.ModelProto:
     return model
 
 
-def _check_names(axes: Axes, names: Iterable[str], model: str) -> None:
-    unknown = [name for name in axes if name not in set(names)] if isinstance(axes, Mapping) else []
+def _check_axes(axes: Axes, declared: Mapping[str, Shape | None], inputs: Sequence[str], model: str) -> None:
+    """Refuse what would free nothing: no axes, a name or an axis that is not there."""
+    parts = list(axes.values()) if isinstance(axes, Mapping) else [axes]
+    if not parts or not all(_are_axes(part) for part in parts):
+        raise ValueError(
+            "free_axes: axes must be numbers from 0 up, one or more, in a tuple or in a tuple per name, "
+            f"got {axes!r}"
+        )
+    if not isinstance(axes, Mapping):
+        ranks = [len(shape) for name in inputs if (shape := declared[name]) is not None]
+        if not ranks or max(axes) >= max(ranks):
+            _refuse(model, "no input has", max(axes), max(ranks, default=None))
+        return
+    unknown = [name for name in axes if name not in declared]
     if unknown:
-        raise ValueError(f"free_axes: {model} has no {', '.join(unknown)}; it has {', '.join(names)}")
-    numbers = [axis for part in axes.values() for axis in part] if isinstance(axes, Mapping) else list(axes)
-    if not numbers or any(axis < 0 for axis in numbers):
-        raise ValueError(f"free_axes: axes must be numbers from 0 up, one or more, got {axes!r}")
+        raise ValueError(f"free_axes: {model} has no {', '.join(unknown)}; it has {', '.join(declared)}")
+    for name, part in axes.items():
+        shape = declared[name]
+        if shape is None or max(part) >= len(shape):
+            _refuse(model, f"{name!r} has not", max(part), None if shape is None else len(shape))
 
 
-def _sides(port: onnx.ValueInfoProto) -> tuple[int | None, ...]:
-    dims = port.type.tensor_type.shape.dim
-    return tuple(dim.dim_value if dim.HasField("dim_value") else None for dim in dims)
+def _are_axes(part: object) -> bool:
+    """Is it one whole number or more, each from 0 up?"""
+    if not isinstance(part, (tuple, list)) or not part:
+        return False
+    return all(isinstance(axis, int) and not isinstance(axis, bool) and axis >= 0 for axis in part)
+
+
+def _refuse(model: str, who: str, axis: int, rank: int | None) -> NoReturn:
+    there = "no shape is declared" if rank is None else f"there are {rank} axes, 0 to {rank - 1}"
+    raise ValueError(f"free_axes: {model}: {who} axis {axis}: {there}")
 
 
 def _free(port: onnx.ValueInfoProto, axes: tuple[int, ...], is_input: bool) -> None:
@@ -114,5 +146,5 @@ def _free(port: onnx.ValueInfoProto, axes: tuple[int, ...], is_input: bool) -> N
             dims[axis].dim_param = side if axis else ROWS
 
 
-def _shown(source: ModelSource) -> str:
+def _shown(source: Source) -> str:
     return f"<{len(source):,} bytes>" if isinstance(source, bytes) else repr(Path(source).name)

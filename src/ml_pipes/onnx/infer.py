@@ -15,8 +15,10 @@ from ml_pipes._threads.turnstile import Turnstile
 from ml_pipes.errors import ModelError, ModelInputError
 from ml_pipes.onnx.axes import Axes
 from ml_pipes.onnx.axes import free_axes as freed
-from ml_pipes.onnx.feeds import ModelInput, dtype_text, feeds_of
-from ml_pipes.onnx.session import ModelSession, ModelSource, Provider, source_name
+from ml_pipes.onnx.feeds import ModelInput, dtype_text, feeds_of, run_error
+from ml_pipes.onnx.fits import Slot
+from ml_pipes.onnx.session import ModelSession, Port, Provider
+from ml_pipes.onnx.source import ModelSource, as_source, source_name
 from ml_pipes.operator import Operator
 from ml_pipes.tensor import TensorPayload
 from ml_pipes.tensor.runtime import RuntimeOutputs
@@ -51,8 +53,10 @@ class Infer:
         ModelFileError: the model is missing (also a ``FileNotFoundError``), empty or not a model.
         ModelProviderError: a provider is not there.
         ModelInputError: ``input_name``, ``input_layout`` or ``dtype`` is not the model's; when called:
-            a value does not fit.
+            a value does not fit, or the model fails on it.
+        StepInputError: when called: the value is of a kind that no model takes.
         ModelBatchError: an axis was freed and the model does not treat items one by one.
+        TypeError: ``model_path`` is neither a path nor bytes, or a layout is no text or tuple.
     """
 
     def __init__(
@@ -69,9 +73,8 @@ class Infer:
         free_axes: Axes | None = None,
         arena: bool = True,
     ) -> None:
-        if threads is not None and threads < 1:
-            raise ValueError(f"Infer: threads must be 1 or more, got {threads}")
-        self.model_path = model_path
+        _check_arguments(threads, input_layout, output_layouts)
+        self.model_path = as_source(model_path, "Infer")
         self.providers = providers
         self.input_name = input_name
         self.input_layout = input_layout
@@ -88,9 +91,12 @@ class Infer:
 
     def __call__(self, tensor_payload: ModelInput) -> RuntimeOutputs:
         session = self._session if self._session.usable else self._renewed()
-        feeds = feeds_of(tensor_payload, session.inputs, self._first, self._layouts)
-        with self._gate:
-            arrays = session.run(feeds)
+        feeds = feeds_of(tensor_payload, self._slots, self._first)
+        try:
+            with self._gate:
+                arrays = session.run(feeds)
+        except Exception as error:
+            raise run_error(source_name(self.model_path), feeds, error) from error
         self._check_rows(feeds[self._first], arrays)
         dtypes = [dtype_text(array.dtype) for array in arrays]
         payloads = map(TensorPayload, arrays, self._output_layouts, dtypes)
@@ -105,7 +111,12 @@ class Infer:
 
         Raises:
             ValueError: a size is less than 1, or ``example`` has no item.
+            TypeError: ``example`` is no payload.
         """
+        if not isinstance(example, TensorPayload):
+            raise TypeError(
+                f"Infer: warm_up wants a TensorPayload, as calls bring it, got {type(example).__name__}"
+            )
         if min(sizes, default=1) < 1 or not example.array.shape or not len(example.array):
             raise ValueError(
                 f"Infer: warm_up wants sizes of 1 or more and an example with an item, got {tuple(sizes)} "
@@ -151,13 +162,17 @@ class Infer:
             raise ModelInputError(
                 f"Infer: dtype={self.dtype!r} was asked for, but the model dtype is {first.dtype}"
             )
-        self._layouts = self._layouts_of(names)
-        layout = self._layouts[self._first]
+        layouts = self._layouts_of(names)
+        self._slots = tuple(Slot(port, layouts.get(port.name), self.free_axes) for port in inputs)
+        layout = layouts[self._first]
         if first.shape is not None and len(layout) != len(first.shape):
             raise ModelInputError(
                 f"Infer: input_layout {layout!r} has {len(layout)} axes, but input {self._first!r} takes "
                 f"{len(first.shape)}: {first.shape}; set input_layout, a letter per axis"
             )
+        self._decide_outputs(outputs, first)
+
+    def _decide_outputs(self, outputs: Sequence[Port], first: Port) -> None:
         self._output_names = tuple(port.name for port in outputs)
         self._output_layouts = self.output_layouts or ("UNKNOWN",) * len(outputs)
         if len(self._output_layouts) != len(outputs):
@@ -190,3 +205,17 @@ class Infer:
                     f"{arrays[at].shape[0]} (shape {arrays[at].shape}); the model does not take a batch, "
                     "give it one item at a time"
                 )
+
+
+def _check_arguments(threads: Any, input_layout: object, output_layouts: object) -> None:
+    whole = isinstance(threads, (int, np.integer)) and not isinstance(threads, bool)
+    if threads is not None and (not whole or threads < 1):
+        raise ValueError(f"Infer: threads must be a whole number, 1 or more, got {threads!r}")
+    if not isinstance(input_layout, (str, tuple, list)):
+        raise TypeError(
+            f"Infer: input_layout must be a text, a letter per axis, or a tuple of them, got {input_layout!r}"
+        )
+    if output_layouts is not None and not isinstance(output_layouts, (tuple, list)):
+        raise TypeError(
+            f"Infer: output_layouts must be a tuple of texts, one per output, got {output_layouts!r}"
+        )

@@ -5,7 +5,7 @@ Knows payloads. Knows nothing of ONNX Runtime.
 
 from __future__ import annotations
 
-from ml_pipes.errors import ModelError
+from ml_pipes.errors import MissingNameError, ModelError
 from ml_pipes.operator import Operator
 from ml_pipes.tensor import TensorPayload, TensorRegistry
 from ml_pipes.tensor.runtime import RuntimeOutputs
@@ -19,7 +19,7 @@ class Extract:
 
     Raises:
         ValueError: when built: no name, a name twice, or not one new name per name.
-        KeyError: when called: an output is not found.
+        MissingNameError: when called (also a ``KeyError``): an output is not found.
     """
 
     def __init__(self, *names: str, as_: str | tuple[str, ...] | None = None) -> None:
@@ -38,7 +38,7 @@ class Extract:
         there = dict(zip(outputs.names, outputs.tensors, strict=True))
         missing = [name for name in self.names if name not in there]
         if missing:
-            raise KeyError(
+            raise MissingNameError(
                 f"Extract: output {', '.join(map(repr, missing))} not found; "
                 f"the model gives: {', '.join(there)}"
             )

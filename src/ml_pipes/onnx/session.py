@@ -8,29 +8,19 @@ from __future__ import annotations
 import ctypes
 import os
 import weakref
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy.typing as npt
 import onnxruntime as ort
 
-from ml_pipes.errors import ModelError, ModelFileError
+from ml_pipes.errors import ModelError, ModelFileError, ModelProviderError
 from ml_pipes.onnx.cpu import ThreadLease
-from ml_pipes.onnx.errors import ModelNotFoundError, ModelProviderError
+from ml_pipes.onnx.source import Shape, Source, check_source, declared_shapes, source_name
 
-__all__ = [
-    "ModelSession",
-    "ModelSource",
-    "Port",
-    "Provider",
-    "check_providers",
-    "check_source",
-    "source_name",
-]
+__all__ = ["ModelSession", "Port", "Provider", "check_providers"]
 
-ModelSource = str | Path | bytes
 Provider = str | tuple[str, dict[str, Any]]
 
 _PACKAGES = {
@@ -62,12 +52,13 @@ class Port:
         name: as the model has it.
         dtype: as NumPy spells it; ``str`` for text.
         shape: a number for a fixed side, a text for a named one, None for any; None as a whole
-            when not even the rank is known.
+            when not even the rank is known. A side that the file names keeps its name, whatever
+            the runtime inferred for it.
     """
 
     name: str
     dtype: str
-    shape: tuple[int | str | None, ...] | None
+    shape: Shape | None
 
 
 class ModelSession:
@@ -82,7 +73,7 @@ class ModelSession:
     """
 
     def __init__(
-        self, source: ModelSource, providers: Sequence[Provider], threads: int | None, arena: bool
+        self, source: Source, providers: Sequence[Provider], threads: int | None, arena: bool
     ) -> None:
         """Open the model.
 
@@ -91,14 +82,15 @@ class ModelSession:
             ModelProviderError: a provider is not there or does not start.
             ModelError: an input or output is not a tensor.
         """
-        check_source(source)
+        check_source(source, "Infer")
         self._lease = ThreadLease(threads)
         self._made_after = _forks
         self._session = _opened(source, providers, _options(self._lease.threads, arena))
         _live.add(self._session)
         name = source_name(source)
-        self.inputs = tuple(_port(node, name) for node in self._session.get_inputs())
-        self.outputs = tuple(_port(node, name) for node in self._session.get_outputs())
+        declared = declared_shapes(source)
+        self.inputs = tuple(_port(node, name, declared) for node in self._session.get_inputs())
+        self.outputs = tuple(_port(node, name, declared) for node in self._session.get_outputs())
         self._output_names = [port.name for port in self.outputs]
 
     @property
@@ -115,26 +107,6 @@ class ModelSession:
         """Every output, in order, each a new array."""
         results: list[npt.NDArray[Any]] = self._session.run(self._output_names, feeds)
         return results
-
-
-def source_name(source: ModelSource) -> str:
-    """The model as messages call it."""
-    return f"a model of {len(source):,} bytes" if isinstance(source, bytes) else str(source)
-
-
-def check_source(source: ModelSource) -> None:
-    """Raise :class:`ModelFileError` when there is nothing to read."""
-    if isinstance(source, bytes):
-        if not source:
-            raise ModelFileError("Infer: the model is empty (0 bytes)")
-        return
-    path = Path(source)
-    if path.is_dir():
-        raise ModelFileError(f"Infer: {path} is a folder, not a model file")
-    if not path.is_file():
-        raise ModelNotFoundError(f"Infer: there is no model file at {path} (current folder: {Path.cwd()})")
-    if not path.stat().st_size:
-        raise ModelFileError(f"Infer: {path} is empty (0 bytes), not a model")
 
 
 def check_providers(providers: Sequence[Provider]) -> None:
@@ -167,7 +139,7 @@ def _options(threads: int, arena: bool) -> ort.SessionOptions:
 
 
 def _opened(
-    source: ModelSource, providers: Sequence[Provider], options: ort.SessionOptions
+    source: Source, providers: Sequence[Provider], options: ort.SessionOptions
 ) -> ort.InferenceSession:
     check_providers(providers)
     model = source if isinstance(source, bytes) else str(source)
@@ -188,13 +160,25 @@ def _opened(
     return session
 
 
-def _port(node: Any, model: str) -> Port:
+def _port(node: Any, model: str, declared: Mapping[str, Shape | None]) -> Port:
     kind = str(node.type)
     if not kind.startswith("tensor("):
         raise ModelError(f"Infer: {node.name!r} of {model} is a {kind}; only tensors can be given and taken")
     element = kind.removeprefix("tensor(").removesuffix(")")
-    shape = None if node.shape is None else tuple(node.shape)
-    return Port(str(node.name), _DTYPES.get(element, element), shape)
+    name = str(node.name)
+    shape = _shape(tuple(node.shape or ()), declared.get(name))
+    return Port(name, _DTYPES.get(element, element), shape)
+
+
+def _shape(inferred: Shape, declared: Shape | None) -> Shape | None:
+    """What is known of a port: ONNX Runtime gives no sides for a single number and for the unknown alike."""
+    if not inferred:
+        return declared
+    if declared is None or len(declared) != len(inferred):
+        return inferred
+    return tuple(
+        said if isinstance(said, str) else found for said, found in zip(declared, inferred, strict=True)
+    )
 
 
 def _after_fork() -> None:
