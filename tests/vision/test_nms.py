@@ -24,11 +24,12 @@ def _kept(boxes: object, scores: object, iou: float, conf: float = 0.0, classes:
 def _plainly(boxes: Array, scores: Array, classes: Array, iou: float) -> list[int]:
     """The definition, pair by pair."""
     ious = box_ious(boxes, boxes)
-    kept: list[int] = []
+    too_much = (ious >= iou) & (ious > 0) & (classes == classes[:, None])
+    kept, gone = [], np.zeros(len(scores), bool)
     for at in sorted(range(len(scores)), key=lambda at: (-scores[at], at)):
-        rivals = [k for k in kept if classes[k] == classes[at]]
-        if all(ious[k, at] < iou or ious[k, at] == 0 for k in rivals):
+        if not gone[at]:
             kept.append(at)
+            gone |= too_much[at]
     return kept
 
 
@@ -163,17 +164,58 @@ def test_the_best_of_all_classes_stay_when_there_are_too_many(kinds: int) -> Non
 
 
 @given(
-    st.integers(0, 2**32 - 1), st.integers(0, 300), st.integers(1, 4), st.sampled_from([0.0, 0.3, 0.5, 1.0])
+    st.integers(0, 2**32 - 1),
+    st.integers(0, 300),
+    st.sampled_from([1, 2, 3, 20, 300]),
+    st.sampled_from([0.0, 0.3, 0.5, 1.0]),
+    st.sampled_from([0, 1, 5, 1000]),
 )
-def test_what_stays_is_what_the_definition_says(seed: int, many: int, kinds: int, iou: float) -> None:
+def test_what_stays_is_what_the_definition_says(
+    seed: int, many: int, kinds: int, iou: float, most: int
+) -> None:
     rng = np.random.default_rng(seed)
     corners = rng.integers(0, 60, (many, 2))
     boxes = np.concatenate([corners, corners + rng.integers(0, 25, (many, 2))], axis=1).astype(np.float32)
     scores, classes = rng.integers(1, 20, many) / 20, rng.integers(0, kinds, many)
 
-    kept = nms(boxes, scores, classes, 0.0, iou, 1000)
+    kept = nms(boxes, scores, classes, 0.0, iou, most)
 
-    assert kept.tolist() == _plainly(boxes, scores, classes, iou)
+    assert kept.tolist() == _plainly(boxes, scores, classes, iou)[:most]
+
+
+@pytest.mark.parametrize(("spread", "most"), [(60, 300), (500, 30), (500, 3000), (3000, 300)])
+@pytest.mark.parametrize(
+    "sizes", [[2200], [1100, 1100], [2199, 1], [1800, *[5] * 80], [220] * 10, [11] * 200]
+)
+def test_many_boxes_in_any_mixture_of_classes_stay_as_the_definition_says(
+    sizes: list[int], spread: int, most: int
+) -> None:
+    rng = np.random.default_rng(0)
+    corners = rng.integers(0, spread, (2200, 2))
+    boxes = np.concatenate([corners, corners + rng.integers(0, 50, (2200, 2))], axis=1)
+    scores, classes = (
+        rng.integers(1, 500, 2200) / 500,
+        rng.permutation(np.repeat(np.arange(len(sizes)), sizes)),
+    )
+
+    kept = nms(boxes, scores, classes, 0.0, 0.4, most)
+
+    assert kept.tolist() == _plainly(boxes, scores, classes, 0.4)[:most]
+
+
+@pytest.mark.parametrize("end", [np.inf, 1e200, 1.7e308, 1e100])
+@pytest.mark.parametrize("start", [0.0, 0.5, -np.inf])
+def test_of_identical_boxes_without_end_one_stays(start: float, end: float) -> None:
+    begin = start if np.isinf(start) else start * min(end, 1e307)
+
+    assert _kept([[begin, begin, end, end]] * 3, [0.5, 0.9, 0.5], 0.45) == [1]
+    assert box_ious(np.array([[begin, 0, end, end]]), np.array([[begin, 0, end, end]])).tolist() == [[1]]
+
+
+def test_a_huge_box_beside_others_changes_nothing_for_them() -> None:
+    boxes = [[0, 0, 1e120, 1e120], [0, 0, 10, 10], [0, 0, 10, 5], [0, 0, 10, 4]]
+
+    assert _kept(boxes, [0.9, 0.8, 0.7, 0.6], 0.5) == [0, 1, 3]
 
 
 def test_the_kept_indices_and_aligned_tensors_stay_in_step() -> None:

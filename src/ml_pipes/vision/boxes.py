@@ -6,9 +6,10 @@ Boxes are ``xyxy`` in pixels unless said otherwise; NaN stays NaN and raises no 
 
 from __future__ import annotations
 
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 import numpy as np
+import numpy.typing as npt
 
 from ml_pipes.operator import Operator
 from ml_pipes.tensor._names import checked_names, output_names
@@ -25,6 +26,7 @@ __all__ = [
     "box_areas",
     "box_ious",
     "convert_boxes",
+    "finite_corners",
     "project_boxes",
     "project_points",
 ]
@@ -33,6 +35,8 @@ BoxFormat = Literal["xyxy", "xywh", "cxcywh"]
 
 _COORDINATES = 4
 _POINT = 2
+# The squares of both can be computed, and next to the second the first is nothing.
+_LARGE, _FAR = 1e100, 1e150
 
 
 def convert_boxes(boxes: Array, from_: BoxFormat, to: BoxFormat = "xyxy") -> Array:
@@ -46,7 +50,8 @@ def convert_boxes(boxes: Array, from_: BoxFormat, to: BoxFormat = "xyxy") -> Arr
 
     Returns:
         A new array of the same shape. Floats keep their dtype (float16 is computed in
-        float32); integers give float32, or float64 where float32 could not hold them.
+        float32); integers give float32, or float64 where float32 could not hold them. What is beyond
+        the dtype is infinite, and the size of a box without end may be NaN; no warning.
 
     Raises:
         ValueError: the last axis is not 4 long.
@@ -56,13 +61,14 @@ def convert_boxes(boxes: Array, from_: BoxFormat, to: BoxFormat = "xyxy") -> Arr
     converted = np.empty_like(wide, order="C")
     if from_ == to:
         converted[...] = wide
-    else:
+        return converted.astype(_as_floats(boxes, wide), copy=False)
+    with np.errstate(invalid="ignore", over="ignore"):  # boxes without end, or beyond the dtype
         # By way of the top-left corner and the size: of each pair one half is there already.
         corner = first - last / 2 if from_ == "cxcywh" else first
         size = last - first if from_ == "xyxy" else last
         converted[..., :2] = corner + size / 2 if to == "cxcywh" else corner
         converted[..., 2:] = corner + size if to == "xyxy" else size
-    return converted.astype(boxes.dtype if boxes.dtype.kind == "f" else wide.dtype, copy=False)
+        return converted.astype(_as_floats(boxes, wide), copy=False)
 
 
 def box_areas(boxes: Array) -> Array:
@@ -75,8 +81,9 @@ def box_areas(boxes: Array) -> Array:
         ``(N,)``, float32 or wider, in the square of the boxes' unit. An inverted box has area 0.
     """
     wide = _wide(_checked_boxes("box_areas", boxes))
-    sides = np.maximum(wide[..., 2:] - wide[..., :2], 0)
-    area: Array = sides[..., 0] * sides[..., 1]
+    with np.errstate(invalid="ignore", over="ignore"):  # boxes without end
+        sides = np.maximum(wide[..., 2:] - wide[..., :2], 0)
+        area: Array = sides[..., 0] * sides[..., 1]
     return area
 
 
@@ -90,15 +97,36 @@ def box_ious(ones: Array, others: Array) -> Array:
     Returns:
         ``(N, M)`` float64, 0 to 1. A box that is inverted, has no area or holds NaN overlaps nothing.
     """
-    one = _checked_boxes("box_ious", ones).astype(np.float64)[:, None]
-    other = _checked_boxes("box_ious", others).astype(np.float64)[None]
+    many = len(_checked_boxes("box_ious", ones))
+    _checked_boxes("box_ious", others)
+    corners = finite_corners(np.concatenate([ones.astype(np.float64), others.astype(np.float64)]))
+    one, other = corners[:many, None], corners[None, many:]
     sides = np.minimum(one[..., 2:], other[..., 2:]) - np.maximum(one[..., :2], other[..., :2])
     # fmax takes 0 for NaN, so a box without numbers overlaps nothing.
-    with np.errstate(invalid="ignore", over="ignore"):  # boxes without end
-        inside = np.fmax(sides[..., 0], 0) * np.fmax(sides[..., 1], 0)
-        union = box_areas(one) + box_areas(other) - inside
-        ious: Array = np.divide(inside, union, out=np.zeros_like(inside), where=inside > 0)
+    inside = np.fmax(sides[..., 0], 0) * np.fmax(sides[..., 1], 0)
+    union = box_areas(one) + box_areas(other) - inside
+    ious: Array = np.divide(inside, union, out=np.zeros_like(inside), where=inside > 0)
     return ious
+
+
+def finite_corners(boxes: Array) -> npt.NDArray[np.float64]:
+    """Give boxes whose areas can be computed.
+
+    Args:
+        boxes: ``(N, 4)`` ``xyxy``, any unit and real dtype; N may be 0.
+
+    Returns:
+        ``(N, 4)`` float64, the same numbers unless one is beyond 1e100: then all are
+        made smaller by one power of two, and an infinite end is put far outside.
+        How much boxes overlap stays the same. NaN stays NaN.
+    """
+    corners = boxes.astype(np.float64)
+    sizes = np.abs(corners)
+    if not (sizes > _LARGE).any():
+        return corners
+    largest = np.max(sizes, where=np.isfinite(sizes), initial=_LARGE)
+    smaller = np.ldexp(corners, int(np.log2(_LARGE) - np.log2(largest)))
+    return np.clip(smaller, -_FAR, _FAR)
 
 
 def project_points(points: Array, transform: ResizeTransform) -> Array:
@@ -246,3 +274,7 @@ def _checked_boxes(owner: str, boxes: Array) -> Array:
 def _wide(array: Array) -> Array:
     """Give float32 or wider: small and unsigned types would wrap, float16 would round."""
     return array.astype(np.result_type(array.dtype, np.float32), copy=False)
+
+
+def _as_floats(boxes: Array, wide: Array) -> np.dtype[Any]:
+    return boxes.dtype if boxes.dtype.kind == "f" else wide.dtype

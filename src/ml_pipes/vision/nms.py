@@ -2,14 +2,16 @@
 
 Knows boxes, scores and classes. Knows nothing of models.
 
-Exact greedy suppression in NumPy alone. One class goes in blocks of falling score
-and stops as soon as enough are kept; several classes go side by side in rounds,
-one box of each per round.
+Exact greedy suppression in NumPy alone. All classes go side by side in rounds, one
+box of each per round, as long as a round takes many boxes away or keeps many; what
+is left of few or big classes goes class by class, in blocks of falling score. When
+few are wanted, the best boxes go first and the others only if they are needed.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
@@ -17,11 +19,19 @@ import numpy.typing as npt
 from ml_pipes.operator import Operator
 from ml_pipes.tensor.select import Indices, ranking
 from ml_pipes.tensor.types import Array, TensorRegistry
+from ml_pipes.vision.boxes import finite_corners
 
 __all__ = ["NMS", "nms"]
 
 
-_BLOCK = 128
+# A table of the pairs of two blocks stays below 128 KiB, which the C library keeps for the next one.
+_BLOCK = 120
+# Measured: rounds keep one box per class for the price of a look at all boxes, blocks look at each
+# box once but pay for each block. A round that takes this part of the boxes away has paid for itself.
+_FEW_CLASSES = 4
+_WORTH_A_ROUND = 1 / 64
+# The best boxes, this many for each that is wanted, hold enough that stay in nearly every picture.
+_AT_FIRST, _AT_LEAST = 4, 1024
 _ANY_OVERLAP = np.finfo(np.float64).tiny
 
 
@@ -57,50 +67,64 @@ def nms(
     order = candidates[ranking(scores[candidates])]
     numberless = np.isnan(boxes[order]).any(axis=1) if boxes.dtype.kind == "f" else np.zeros(len(order), bool)
     without, order = order[numberless], order[~numberless]
-    kinds = classes[order]
-    corners = np.ascontiguousarray(boxes[order].T, np.float64)
-    with np.errstate(invalid="ignore", over="ignore"):  # boxes without area, or without end
-        if kinds.size and (kinds == kinds[0]).all():
-            kept = order[_blockwise(corners, iou_threshold, max_detections)]
-        else:
-            kept = order[_by_rounds(corners, kinds, iou_threshold)]
+    corners = finite_corners(boxes[order]).T
+    kept = order[_best(np.ascontiguousarray(corners), classes[order], iou_threshold, max_detections)]
     return np.concatenate([kept, without])[:max_detections].astype(np.int64, copy=False)
 
 
-def _blockwise(corners: Array, iou_threshold: float, most: int) -> Indices:
-    """Boxes of one class, best first, to the indices of those that stay."""
-    areas = _areas(corners)
+def _best(corners: Array, classes: Array, iou_threshold: float, most: int) -> Indices:
+    """Boxes ``(4, N)``, best first, to the indices of at least the ``most`` best that stay, best first."""
+    first = max(_AT_FIRST * most, _AT_LEAST)
+    # One class goes in blocks, which stop by themselves.
+    if 2 * first < classes.size and (classes != classes[0]).any():
+        # What a box does to others is settled by better ones alone, so any number of the best will do.
+        kept = _survivors(corners[:, :first], classes[:first], iou_threshold, most)
+        if len(kept) >= most:
+            return kept
+    return _survivors(corners, classes, iou_threshold, most)
+
+
+def _survivors(corners: Array, classes: Array, iou_threshold: float, most: int) -> Indices:
+    """As :func:`_best`, of all these boxes."""
+    # Sorted by class, and within it still best first: each class is one run with its best in front.
+    alive = np.argsort(classes, kind="stable")
+    corners = corners[:, alive]
+    areas, kinds = _areas(corners), classes[alive]
+    kept = []
+    worth_it = True
+    while alive.size:
+        starts = np.flatnonzero(np.concatenate([[True], kinds[1:] != kinds[:-1]]))
+        few_or_big = len(starts) <= _FEW_CLASSES or alive.size > _BLOCK * len(starts)
+        if few_or_big and not worth_it:
+            runs = [slice(*ends) for ends in pairwise([*starts, alive.size])]
+            kept += [alive[r][_blockwise(corners[:, r], areas[r], iou_threshold, most)] for r in runs]
+            break
+        kept.append(alive[starts])
+        of = np.repeat(starts, np.diff(starts, append=alive.size)) if len(starts) > 1 else starts
+        stays = ~_suppress(corners[:, of], areas[of], corners, areas, iou_threshold)
+        stays[starts] = False
+        left = np.flatnonzero(stays)
+        worth_it = alive.size - left.size - starts.size > _WORTH_A_ROUND * alive.size
+        alive, corners, areas, kinds = alive[left], corners.take(left, axis=1), areas[left], kinds[left]
+    return np.sort(np.concatenate(kept)) if kept else alive
+
+
+def _blockwise(corners: Array, areas: Array, iou_threshold: float, most: int) -> Indices:
+    """Boxes of one class, best first, to the indices of those that stay, ``most`` or a few more."""
     kept = np.empty(0, np.int64)
     for start in range(0, len(areas), _BLOCK):
         if len(kept) >= most:
             break
         block = np.arange(start, min(start + _BLOCK, len(areas)))
-        block = block[~_suppress(corners, areas, kept[:, None], block, iou_threshold).any(axis=0)]
-        among = _suppress(corners, areas, block[:, None], block, iou_threshold)
+        for at in range(0, len(kept), _BLOCK):
+            block = block[~_among(corners, areas, kept[at : at + _BLOCK], block, iou_threshold).any(axis=0)]
+        among = np.triu(_among(corners, areas, block, block, iou_threshold), 1)
         alive = np.ones(len(block), bool)
-        for at in range(len(block)):
-            if alive[at]:
-                alive[at + 1 :] &= ~among[at, at + 1 :]
+        for row in np.flatnonzero(among.any(axis=1)):
+            if alive[row]:
+                alive &= ~among[row]
         kept = np.concatenate([kept, block[alive]])
     return kept
-
-
-def _by_rounds(corners: Array, classes: Array, iou_threshold: float) -> Indices:
-    """Boxes of several classes, best first, to the indices of those that stay, best first."""
-    # Sorted by class, and within it still best first: each class is one run with its best in front.
-    alive = np.argsort(classes, kind="stable")
-    areas = _areas(corners)
-    kept = [np.empty(0, np.int64)]
-    while alive.size:
-        kinds = classes[alive]
-        first = np.flatnonzero(np.concatenate([[True], kinds[1:] != kinds[:-1]]))
-        heads = alive[first]
-        kept.append(heads)
-        of = np.repeat(heads, np.diff(np.append(first, alive.size)))
-        stays = ~_suppress(corners, areas, of, alive, iou_threshold)
-        stays[first] = False
-        alive = alive[stays]
-    return np.sort(np.concatenate(kept))
 
 
 def _areas(corners: Array) -> Array:
@@ -109,20 +133,31 @@ def _areas(corners: Array) -> Array:
     return area
 
 
-def _suppress(
+def _among(
     corners: Array, areas: Array, ones: Indices, others: Indices, threshold: float
 ) -> npt.NDArray[np.bool_]:
-    """For each pair of indices, broadcast: do the two boxes overlap too much to both stay?"""
-    left, top, right, bottom = corners
-    inside = np.minimum(right[ones], right[others]) - np.maximum(left[ones], left[others])
-    height = np.minimum(bottom[ones], bottom[others]) - np.maximum(top[ones], top[others])
-    inside = np.maximum(inside, 0, out=inside)
-    inside *= np.maximum(height, 0, out=height)
-    union = areas[ones] + areas[others]
+    """A row for each of ``ones``: does it suppress each of ``others``?"""
+    one, other = corners[:, ones, None], corners[:, None, others]
+    return _suppress(one, areas[ones, None], other, areas[None, others], threshold)
+
+
+def _suppress(
+    ones: Array, ones_areas: Array, others: Array, others_areas: Array, threshold: float
+) -> npt.NDArray[np.bool_]:
+    """For each pair of boxes ``(4, ...)``, broadcast: do they overlap too much to both stay?"""
+    inside = np.minimum(ones[2], others[2])
+    inside -= np.maximum(ones[0], others[0])
+    height = np.minimum(ones[3], others[3])
+    height -= np.maximum(ones[1], others[1])
+    # A negative height gives a share below 0, so it is enough to keep both from being negative.
+    np.maximum(inside, 0, out=inside)
+    inside *= height
+    union = np.add(ones_areas, others_areas, out=height)
     union -= inside
     # Two boxes without area have no union either, and 0/0 is above no threshold.
-    inside_share = np.divide(inside, union, out=union)
-    too_much: npt.NDArray[np.bool_] = inside_share >= max(threshold, _ANY_OVERLAP)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        share = np.divide(inside, union, out=union)
+    too_much: npt.NDArray[np.bool_] = share >= max(threshold, _ANY_OVERLAP)
     return too_much
 
 
