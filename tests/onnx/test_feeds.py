@@ -166,7 +166,7 @@ def test_bytes_for_a_model_of_text_must_be_decoded(make_model) -> None:
         Infer(echo(make_model), input_layout="N")({"x": np.array([b"a"])})
 
 
-def test_a_failure_inside_the_model_names_the_input_and_the_stride(make_model) -> None:
+def test_a_failure_inside_the_model_names_the_input_and_the_stride(make_model, capfd) -> None:
     node = helper.make_node("Reshape", ["x", "to"], ["y"])
     path = make_model(
         [node],
@@ -180,6 +180,7 @@ def test_a_failure_inside_the_model_names_the_input_and_the_stride(make_model) -
 
     assert "sides may have to be multiples of the model's stride" in str(caught.value)
     assert caught.value.__cause__ is not None
+    assert capfd.readouterr() == ("", "")
 
 
 def test_a_failure_of_the_machine_is_not_the_inputs() -> None:

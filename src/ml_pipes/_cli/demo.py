@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ml_pipes._cli.errors import CommandError
-from ml_pipes._demo.assets import ASTRONAUT, CENTERFACE, Asset, AssetError, find_asset
+from ml_pipes._demo.assets import ASTRONAUT, CENTERFACE, Asset, AssetError, find_assets
 from ml_pipes.collectors import CaptureCollector
 from ml_pipes.errors import PipelineError
 
@@ -31,7 +31,12 @@ def add_parser(commands: Any) -> None:
     parser.add_argument(
         "photo", nargs="?", type=Path, metavar="PHOTO", help="default: a photograph of NASA's"
     )
-    parser.add_argument("--output", type=Path, metavar="PATH", help="the marked picture; default: faces.png")
+    parser.add_argument(
+        "--output",
+        type=Path,
+        metavar="PATH",
+        help="the marked picture; default: faces.png, or with PHOTO its name and _faces.png",
+    )
     parser.add_argument("--threshold", type=_threshold, default=0.5, metavar="T", help="0 to 1; default: 0.5")
     parser.add_argument("--runs", type=_runs, default=10, metavar="N", help="timed runs; default: 10")
     parser.set_defaults(run=run)
@@ -44,26 +49,33 @@ def run(arguments: argparse.Namespace) -> None:
         CommandError: something is missing, not a picture, or cannot be written.
     """
     show = _show()
+    photo, output = arguments.photo, arguments.output
     try:
-        model = find_asset(CENTERFACE)
-        photo = arguments.photo or find_asset(ASTRONAUT)
-        output = arguments.output or Path(f"{photo.stem}_faces.png" if arguments.photo else "faces.png")
+        model, photo = _found(photo)
+        output = output or Path(f"{photo.stem}_faces.png" if arguments.photo else "faces.png")
         _check_paths(photo, output)
         pipeline = _built(model, output, arguments.threshold)
-        print(f"model       {_from_wheel(CENTERFACE)}")
-        print(f"photograph  {photo if arguments.photo else _from_wheel(ASTRONAUT)}\n")
-        print(pipeline)
+        # Before anything is printed: whatever is wrong with the paths shows in the first run, which warms up.
         faces = pipeline(photo)
         traces = _timed(pipeline, photo, arguments.runs)
-    except BrokenPipeError:
-        raise
     except OSError as error:
-        raise CommandError(_words(error)) from error
+        raise CommandError(_words(error, photo, output)) from error
     except PipelineError as error:
         raise CommandError(str(error)) from error
+    print(f"model       {_from_wheel(CENTERFACE)}")
+    print(f"photograph  {photo if arguments.photo else _from_wheel(ASTRONAUT)}\n")
+    print(pipeline)
     show.times(traces)
     show.faces(faces)
     print(f"the marked picture is in {output}")
+
+
+def _found(photo: Path | None) -> tuple[Path, Path]:
+    """The model and the photograph."""
+    if photo is not None:
+        return find_assets(CENTERFACE)[0], photo
+    model, astronaut = find_assets(CENTERFACE, ASTRONAUT)
+    return model, astronaut
 
 
 def _show() -> Any:
@@ -91,7 +103,7 @@ def _built(model: Path, output: Path, threshold: float) -> Pipeline[Any, Any]:
 
 
 def _timed(pipeline: Pipeline[Any, Any], photo: Path, runs: int) -> list[InvocationTrace]:
-    """A trace per run; the first run, which warms up, was before."""
+    """A trace per run."""
     collector = CaptureCollector()
     pipeline.set_tracing(collector)
     traces: list[InvocationTrace] = []
@@ -103,20 +115,28 @@ def _timed(pipeline: Pipeline[Any, Any], photo: Path, runs: int) -> list[Invocat
 
 
 def _check_paths(photo: Path, output: Path) -> None:
+    if photo.is_dir():
+        raise CommandError(f"{photo} is a folder, not a photograph")
     if not photo.is_file():
         raise CommandError(f"there is no photograph at {photo}")
+    if output.is_dir():
+        raise CommandError(f"--output {output} is a folder; give the path of a picture")
+    there = next(folder for folder in output.absolute().parents if folder.exists())
+    if not there.is_dir():
+        raise CommandError(f"--output {output}: {there} is not a folder")
     if output.exists() and output.samefile(photo):
         raise CommandError(f"--output {output} is the photograph itself; give another path")
 
 
 def _from_wheel(asset: Asset) -> str:
-    return f"{Path(asset.path).name} from {asset.distribution} (licence: {asset.licence})"
+    return f"{Path(asset.path).name} from {asset.origin} (licence: {asset.licence})"
 
 
-def _words(error: OSError) -> str:
+def _words(error: OSError, photo: Path, output: Path) -> str:
     if isinstance(error, AssetError) or error.strerror is None:
         return str(error)
-    return f"{error.strerror}: {error.filename}"
+    # What fails after a file was opened has no name.
+    return f"{error.strerror}: {error.filename or f'reading {photo} or writing {output}'}"
 
 
 def _threshold(text: str) -> float:

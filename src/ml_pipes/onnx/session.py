@@ -40,6 +40,9 @@ _DTYPES = {
     **{name: name for name in ("float16", "int8", "int16", "int32", "int64")},
     **{name: name for name in ("uint8", "uint16", "uint32", "uint64")},
 }
+# What fails in a run is raised: to be printed too, it would be said twice.
+_QUIET = ort.RunOptions()
+_QUIET.log_severity_level = 4
 _live: weakref.WeakSet[ort.InferenceSession] = weakref.WeakSet()
 _forks = 0
 
@@ -105,7 +108,7 @@ class ModelSession:
 
     def run(self, feeds: dict[str, npt.NDArray[Any]]) -> list[npt.NDArray[Any]]:
         """Every output, in order, each a new array."""
-        results: list[npt.NDArray[Any]] = self._session.run(self._output_names, feeds)
+        results: list[npt.NDArray[Any]] = self._session.run(self._output_names, feeds, _QUIET)
         return results
 
 
