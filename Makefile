@@ -5,7 +5,7 @@
 PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
-PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-input
+PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-input --no-warn-conflicts
 # For more arguments: make test ARGS="-k batch", make demo ARGS="--help"
 ARGS   ?=
 
@@ -26,10 +26,9 @@ check: $(VENV)/dev.stamp  ## format, lint, types, floors
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
-	$(if $(wildcard tests/typing/*.py),$(BIN)/mypy tests/typing)
 	$(BIN)/lint-imports
 
-bench: $(VENV)/dev.stamp  ## measure the engine, batching and the whole against their limits
+bench: $(VENV)/dev.stamp  ## measure what a step, the context and the import cost
 	$(BIN)/python -m bench $(ARGS)
 
 coverage: $(VENV)/dev.stamp  ## run all tests and show what they did not reach

@@ -107,8 +107,9 @@ class Ticket(Generic[ItemT]):
             return self.result
         finally:
             # What came and what went is the caller's: a ticket kept for its times must not keep images,
-            # and an error that holds this frame must not be held by it.
-            self.item = self.result = self.error = None
+            # and an error that holds this frame must not be held by it. One that leaves may just be read.
+            if self.done:
+                self.item = self.result = self.error = None
 
 
 class Batcher:

@@ -109,7 +109,8 @@ def _keys(value: Any) -> Collection[Any]:
 
 def _answers_names(kind: type) -> bool:
     """Attributes of such objects cannot be seen without asking for them."""
-    return hasattr(kind, "__getattr__") or kind.__getattribute__ is not object.__getattribute__
+    plain: Any = object.__getattribute__
+    return hasattr(kind, "__getattr__") or kind.__getattribute__ is not plain
 
 
 def _kind(value: Any) -> str:
