@@ -9,7 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from PIL import Image
 
-from ml_pipes.vision._header import cut_short, promised_size_wh, webp_turn
+from ml_pipes.vision._header import cut_short, promised_size_wh
+from ml_pipes.vision._mend import mended, unsupported
+from ml_pipes.vision._turn import stated_turn
 
 
 def _file(kind: str, **options: object) -> bytes:
@@ -66,14 +68,16 @@ def test_damage_anywhere_in_a_header_raises_nothing(name: str, at: int, junk: by
     for damaged in (data[:at], data[:at] + junk + data[at + len(junk) :]):
         promised_size_wh(damaged)
         cut_short(damaged)
-        webp_turn(damaged)
+        stated_turn(damaged)
+        mended(damaged)
+        unsupported(damaged)
 
 
 def test_the_turn_of_a_webp_is_read_and_other_formats_have_none() -> None:
     exif = Image.Exif()
     exif[0x112] = 6
 
-    assert webp_turn(_file("WEBP", exif=exif)) == 6
-    assert webp_turn(_file("WEBP")) == 1
-    assert webp_turn(_file("WEBP", exif=b"Exif\0\0II")) == 1
-    assert webp_turn(_file("JPEG", exif=exif)) is None
+    assert stated_turn(_file("WEBP", exif=exif)) == 6
+    assert stated_turn(_file("WEBP")) == 1
+    assert stated_turn(_file("WEBP", exif=b"Exif\0\0II")) == 1
+    assert stated_turn(_file("JPEG", exif=exif)) is None

@@ -44,7 +44,7 @@ def sigmoid(array: Array) -> Array:
     wide = array.astype(np.result_type(array.dtype, np.float32), copy=False)
     # exp only of what is not positive: it cannot overflow.
     small = np.exp(-np.abs(wide))
-    result: Array = np.where(wide >= 0, 1, small) / (1 + small)
+    result = np.asarray(np.where(wide >= 0, 1, small) / (1 + small))
     return result.astype(_floating(array.dtype), copy=False)
 
 
@@ -85,7 +85,10 @@ def argmax(array: Array, axis: int = -1) -> Array:
     else:
         places = array.argmax(axis=axis)
     if array.dtype.kind == "f" and np.isnan(_picked(array, places, axis)).any():
-        places = np.where(np.isnan(array), -np.inf, array).argmax(axis=axis)
+        # Beside NaN, -inf is something: the first number that is as large as the largest.
+        numbers = ~np.isnan(array)
+        largest = np.where(numbers, array, -np.inf).max(axis=axis, keepdims=True)
+        places = (numbers & (array == largest)).argmax(axis=axis)
     return np.asarray(places, np.int32)
 
 
@@ -111,7 +114,8 @@ class AsType:
         if as_ is not None and src is None:
             raise ValueError(f"AsType: as_={as_!r} needs src=, the tensor of a registry to cast")
         try:
-            self._dtype = np.dtype(dtype)
+            # NumPy takes None for float64.
+            self._dtype = np.dtype("" if dtype is None else dtype)
         except TypeError:
             raise ValueError(f"AsType: {dtype!r} is no dtype; name one such as 'float32'") from None
         self.dtype = dtype
@@ -181,7 +185,7 @@ class Scale:
         Args:
             src: the tensor to read. Floats keep their dtype; integers give float32, or
                 float64 where float32 could not hold them.
-            by: one factor, or one for each value of the last axis.
+            by: one factor, alone or in a tuple, or one for each value of the last axis.
             as_: where to write, ``src`` by default.
 
         Raises:
@@ -200,14 +204,16 @@ class Scale:
         return replace_one(tensors, self.src, self.as_, self._scale)
 
     def _scale(self, array: Array) -> Array:
-        many = self._factors.size if self._factors.ndim else None
-        if many is not None and (array.ndim == 0 or array.shape[-1] != many):
+        many = self._factors.size if self._factors.ndim else 1
+        if many != 1 and (array.ndim == 0 or array.shape[-1] != many):
             raise ValueError(
                 f"Scale: {many} factors do not fit the last axis of {self.src!r} of shape {array.shape}"
             )
         wide = np.result_type(array.dtype, np.float32)
-        scaled: Array = array.astype(wide, copy=False) * self._factors.astype(wide)
-        return scaled.astype(_floating(array.dtype), copy=False)
+        factors = self._factors if many != 1 else self._factors.reshape(())
+        with np.errstate(over="ignore", invalid="ignore"):  # what is beyond the dtype is infinite
+            scaled = np.asarray(array.astype(wide, copy=False) * factors.astype(wide))
+            return scaled.astype(_floating(array.dtype), copy=False)
 
 
 @Operator
@@ -231,7 +237,8 @@ class MultiplyTensors:
         if dtype.kind in "iu" and dtype != np.uint64:
             dtype = np.dtype(np.int64)
         try:
-            product = np.multiply(left, right, dtype=dtype)
+            with np.errstate(over="ignore", invalid="ignore"):
+                product = np.asarray(np.multiply(left, right, dtype=dtype))
         except ValueError as error:
             raise ValueError(
                 f"MultiplyTensors: {self.left!r} of shape {left.shape} and {self.right!r} of shape "

@@ -6,11 +6,12 @@ Knows NumPy, OpenCV and the tensor room. Knows nothing of models, or of inspecti
 try:
     from ml_pipes.vision.boxes import ConvertBoxFormat, FilterTensorsByScore, ProjectBoxes, ProjectPoints
     from ml_pipes.vision.centerface import DecodeCenterFace
-    from ml_pipes.vision.codec import Decode, LoadFile, SaveImage
+    from ml_pipes.vision.codec import Decode, LoadFile
     from ml_pipes.vision.colour import ConvertColorSpace, Normalize
     from ml_pipes.vision.draw import DrawBoxes
     from ml_pipes.vision.nms import NMS
     from ml_pipes.vision.resize import Resize
+    from ml_pipes.vision.save import SaveImage
     from ml_pipes.vision.types import ImagePayload, ResizeTransform
 except ImportError as missing:
     if missing.name not in {"numpy", "cv2"}:

@@ -20,6 +20,7 @@ __all__ = ["DecodeCenterFace", "Faces", "decode_centerface"]
 
 _STRIDE = 4
 _LANDMARKS = 5
+_LARGEST = 40.0
 
 
 class Faces(NamedTuple):
@@ -72,7 +73,8 @@ def decode_centerface(
     heat, log_sizes, shifts, pairs = _maps_of_one(heatmap, scale, offset, landmarks)
     cells = np.argwhere(heat > threshold)
     rows, columns = cells.T
-    sizes = np.exp(log_sizes[:, rows, columns].T.astype(np.float64)) * _STRIDE
+    # No face is larger than this; it still fits float32, so nothing overflows.
+    sizes = np.exp(np.minimum(log_sizes[:, rows, columns].T.astype(np.float64), _LARGEST)) * _STRIDE
     centres = (cells + shifts[:, rows, columns].T.astype(np.float64) + 0.5) * _STRIDE
     picture = np.array(heat.shape) * _STRIDE
     corners = np.clip(centres - sizes / 2, 0, picture)
@@ -85,7 +87,9 @@ def decode_centerface(
         kept = ranking(scores)
     else:
         kept = nms(boxes, scores, classes, -np.inf, iou_threshold, len(cells))
-    return Faces(boxes[kept], scores[kept], classes[kept], points[kept, :, ::-1].astype(np.float32))
+    with np.errstate(over="ignore"):
+        marks = points[kept, :, ::-1].astype(np.float32)
+    return Faces(boxes[kept], scores[kept], classes[kept], marks)
 
 
 @Operator

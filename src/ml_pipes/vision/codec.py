@@ -1,6 +1,6 @@
-"""Files to bytes, bytes to pictures, pictures to files.
+"""Files to bytes, bytes to pictures.
 
-Knows OpenCV's codecs and what they get wrong. Knows nothing of what is in a picture.
+Knows image files. Knows nothing of what is in a picture.
 """
 
 from __future__ import annotations
@@ -15,19 +15,21 @@ import numpy.typing as npt
 
 from ml_pipes.errors import DecodeError
 from ml_pipes.operator import Operator
-from ml_pipes.standard.effects import SideEffectOp
-from ml_pipes.vision._header import cut_short, promised_size_wh, webp_turn
+from ml_pipes.vision._header import cut_short, known_format, promised_size_wh
+from ml_pipes.vision._mend import decoded, mended, unsupported
+from ml_pipes.vision._turn import stated_turn
 from ml_pipes.vision.types import ImagePayload
 
-__all__ = ["Decode", "LoadFile", "SaveImage", "decode_image"]
+__all__ = ["Decode", "LoadFile", "decode_image"]
 
 _MAX_PIXELS = 200_000_000
 
 # OpenCV 5 keeps these functions in a module, OpenCV 4 beside all others.
 _log: Any = getattr(cv2.utils, "logging", cv2)
 _LOG_FATAL, _LOG_WARNING = 1, 3
-# What a client sends must not be able to flood a server's stderr: each failure is a DecodeError
-# that says as much. Whoever set OpenCV's level, by its variable or before this import, keeps it.
+# OpenCV's own log would say again what each DecodeError says. Whoever set its level, by its variable
+# or before this import, keeps it. libjpeg, libpng and libtiff have no such level: what they print about
+# damaged pixels still goes to stderr, since only the whole process's stderr could be turned away.
 if "OPENCV_LOG_LEVEL" not in os.environ and _log.getLogLevel() == _LOG_WARNING:
     _log.setLogLevel(_LOG_FATAL)
 
@@ -43,18 +45,26 @@ def decode_image(
         max_pixels: the most pixels that a header may promise.
 
     Returns:
-        ``(H, W, 3)`` uint8, BGR, turned upright as EXIF says (but an
-        AVIF's own turn is left as it is stored). Grey and palette are
-        expanded, 16 bits are scaled to 8, CMYK is converted; alpha is dropped and
-        leaves the colours as they are stored.
+        ``(H, W, 3)`` uint8, BGR, turned upright as EXIF says (AVIF: as its own
+        properties say). Grey and palette are expanded, 16 bits are scaled to 8, a
+        PGM's or PPM's own white becomes 255, CMYK is converted; alpha is dropped and
+        leaves the colours as they are stored. Bytes behind the picture, such as a
+        motion photo's film, are passed over.
 
     Raises:
-        DecodeError: the bytes are empty, are no image, are cut short, or promise too many pixels.
+        DecodeError: the bytes are empty, are no image, are cut short, hold numbers of a
+            kind that is no 8- or 16-bit pixel, or promise too many pixels. Codecs may
+            write a line of their own about damaged pixels to stderr.
         TypeError: ``data`` is not bytes.
     """
     if not isinstance(data, (bytes, bytearray, memoryview)):
         raise TypeError(
-            f"Decode: takes the bytes of an image file, got {type(data).__name__}; LoadFile() reads a path"
+            f"Decode: takes the bytes of an image file, got {type(data).__name__}; "
+            + (
+                "it is decoded already, leave Decode out"
+                if isinstance(data, ImagePayload)
+                else "LoadFile() reads a path"
+            )
         )
     whole = data if isinstance(data, bytes) else bytes(data)
     if not whole:
@@ -67,16 +77,15 @@ def decode_image(
         )
     if cut_short(whole):
         raise DecodeError(f"Decode: the image is cut short ({_shown(whole)}); send the whole file")
-    # OpenCV 4 turns no WebP and OpenCV 5 does: done here, it is the same in both.
-    turn = webp_turn(whole)
+    # Done here it is the same in every version of OpenCV, and in every file.
+    turn = stated_turn(whole)
     flags = cv2.IMREAD_COLOR if turn is None else cv2.IMREAD_COLOR | cv2.IMREAD_IGNORE_ORIENTATION
     try:
-        pixels = cv2.imdecode(np.frombuffer(whole, np.uint8), flags)
+        pixels = decoded(mended(whole), flags)
     except cv2.error as error:
-        raise DecodeError(f"Decode: not an image OpenCV can read ({_shown(whole)})") from error
+        raise DecodeError(_refusal(whole, size)) from error
     if pixels is None:
-        what = "a damaged image" if size else "not an image OpenCV can read"
-        raise DecodeError(f"Decode: {what} ({_shown(whole)})")
+        raise DecodeError(_refusal(whole, size))
     return _turned(pixels, turn or 1)
 
 
@@ -85,7 +94,14 @@ class LoadFile:
     """Read a file's bytes."""
 
     def __call__(self, image_path: str | Path) -> bytes:
-        """Give the bytes; FileNotFoundError when the file is not there."""
+        """Give the bytes; FileNotFoundError when the file is not there, TypeError for what is no path."""
+        given: object = image_path  # what comes may not be what is promised
+        if not isinstance(given, (str, os.PathLike)):
+            is_bytes = isinstance(given, (bytes, bytearray, memoryview))
+            way_out = "; bytes go straight to Decode()" if is_bytes else ""
+            raise TypeError(
+                f"LoadFile: takes the path of a file, text or a Path, got {type(given).__name__}{way_out}"
+            )
         return Path(image_path).read_bytes()
 
 
@@ -104,55 +120,6 @@ class Decode:
         return ImagePayload(decode_image(data, self.max_pixels), "BGR", "HWC")
 
 
-@Operator
-class SaveImage(SideEffectOp[Any]):
-    """Write the picture to a file and pass the value on.
-
-    The format is that of the file's extension; folders are made. The picture's own
-    colour order and layout are honoured, alpha is kept where the format can.
-    """
-
-    def __init__(self, output_path: str | Path, at: int | None = None) -> None:
-        """Configure the step.
-
-        Args:
-            output_path: the file to write; one that is there is replaced.
-            at: where the picture is in a tuple; None takes the value itself.
-
-        Raises:
-            ValueError: OpenCV cannot write files with this extension.
-        """
-        if not cv2.haveImageWriter(str(output_path)):
-            raise ValueError(
-                f"SaveImage: no format for {str(output_path)!r}; end it in .jpg, .png, .webp, .bmp or .tiff"
-            )
-        self.output_path = output_path
-        self.at = at
-
-    def effect(self, payload: Any) -> None:  # any value that holds a picture
-        """Write the file.
-
-        Raises:
-            TypeError: there is no picture in the value.
-            ValueError: the picture's dtype or colour order cannot be written.
-        """
-        image = payload if self.at is None else payload[self.at]
-        if not isinstance(image, ImagePayload):
-            way_out = "; at= says where it is in a tuple" if isinstance(image, tuple) else ""
-            raise TypeError(f"SaveImage: wanted an ImagePayload, got {type(image).__name__}{way_out}")
-        path = Path(self.output_path)
-        try:
-            written, encoded = cv2.imencode(path.suffix, _in_opencv_order(image))
-        except cv2.error as error:
-            raise ValueError(
-                f"SaveImage: cannot write {image.dtype} {image.shape} as {path.suffix}: {error.err}"
-            ) from error
-        if not written:
-            raise ValueError(f"SaveImage: cannot write {image.dtype} {image.shape} as {path.suffix}")
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(encoded.tobytes())
-
-
 def _turned(pixels: npt.NDArray[Any], turn: int) -> npt.NDArray[np.uint8]:
     """Turn pixels upright that are stored as EXIF's ``turn`` says, 1 to 8; any other is taken for 1."""
     if turn in (5, 6, 7, 8):
@@ -162,24 +129,19 @@ def _turned(pixels: npt.NDArray[Any], turn: int) -> npt.NDArray[np.uint8]:
     return np.ascontiguousarray(pixels[::rows, ::columns])
 
 
-def _in_opencv_order(image: ImagePayload) -> npt.NDArray[Any]:
-    """Give the pixels as OpenCV wants them: HWC, blue first."""
-    if image.array.dtype not in (np.uint8, np.uint16):
-        raise ValueError(
-            f"SaveImage: pixels must be uint8 or uint16, got {image.dtype}; scale and cast them first"
+def _refusal(data: bytes, size: tuple[int, int] | None) -> str:
+    """Say why a file was not decoded, as far as its first bytes tell."""
+    kind, numbers = known_format(data), unsupported(data)
+    if numbers is not None:
+        return f"Decode: a TIFF of {numbers} is not supported ({_shown(data)}); save it with 8 or 16 bits"
+    if kind is None:
+        return (
+            f"Decode: not an image OpenCV can read ({_shown(data)}); "
+            "JPEG, PNG, WebP, GIF, BMP, TIFF, JPEG 2000, AVIF and PNM can be read"
         )
-    pixels = image.array
-    if image.layout == "CHW":
-        pixels = pixels.transpose(1, 2, 0)
-    elif image.layout not in ("HWC", "HW"):
-        raise ValueError(f"SaveImage: layout must be HWC, CHW or HW, got {image.layout!r}")
-    if image.color_space in ("RGB", "RGBA"):
-        return np.ascontiguousarray(pixels[..., [2, 1, 0, *range(3, pixels.shape[-1])]])
-    if image.color_space in ("BGR", "BGRA", "GRAY"):
-        return np.ascontiguousarray(pixels)
-    raise ValueError(
-        f"SaveImage: color_space must be BGR, RGB, BGRA, RGBA or GRAY, got {image.color_space!r}"
-    )
+    if size is None:
+        return f"Decode: a {kind} image whose header is cut short or damaged ({_shown(data)})"
+    return f"Decode: a {kind} image that is damaged or that OpenCV does not read ({_shown(data)})"
 
 
 def _shown(data: bytes) -> str:

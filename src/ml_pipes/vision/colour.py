@@ -62,8 +62,9 @@ class ConvertColorSpace:
 class Normalize:
     """Turn a picture into a model's input: ``(pixel * scale - mean) / std``, in one pass.
 
-    Pixels count as 0 to 255: 16-bit ones are brought to that range first, so white is
-    1.0 with the default scale; floats are taken as they are. Alpha is dropped.
+    Pixels count as 0 to 255. Only uint16 has another white, 65535, and is brought to
+    that range first; all other integers and floats are taken as they are. Alpha is
+    dropped. Floats from 0 to 1, which ``Resize`` pads as such, need ``scale=1.0``.
     """
 
     def __init__(
@@ -95,6 +96,8 @@ class Normalize:
         _check_choice("output_layout", output_layout, get_args(TensorLayout))
         _check_choice("output_color_space", output_color_space, get_args(ColorSpace))
         _check_choice("dtype", dtype, _DTYPES)
+        if not isinstance(scale, (int, float, np.integer, np.floating)) or not np.isfinite(scale):
+            raise ValueError(f"Normalize: scale must be a finite number, got {scale!r}")
         self.scale = scale
         self.mean = mean
         self.std = std
@@ -108,7 +111,8 @@ class Normalize:
         self._factors = scale / divisor
         self._offsets = -_per_channel("mean", mean, 0.0) / divisor
         # All that a byte can become, per output channel: looking up is faster than computing.
-        self._tables = (np.arange(256) * self._factors[:, None] + self._offsets[:, None]).astype(dtype)
+        with np.errstate(over="ignore"):  # what is beyond the dtype is infinite
+            self._tables = (np.arange(256) * self._factors[:, None] + self._offsets[:, None]).astype(dtype)
 
     def __call__(self, image_payload: ImagePayload) -> TensorPayload:
         """Give a contiguous tensor in a new array.
@@ -151,16 +155,17 @@ class Normalize:
     def _compute(
         self, pixels: npt.NDArray[Any], source: list[int], output: npt.NDArray[Any], channels_first: bool
     ) -> None:
-        to_byte = 255 / np.iinfo(pixels.dtype).max if pixels.dtype.kind in "iu" else 1.0
+        to_byte = 255 / 65535 if pixels.dtype == np.uint16 else 1.0
         wide = np.result_type(self.dtype, np.float32)
-        for to, at in enumerate(source):
-            plane = pixels[..., at].astype(wide)
-            plane *= wide.type(to_byte * self._factors[to])
-            plane += wide.type(self._offsets[to])
-            if channels_first:
-                output[to] = plane
-            else:
-                output[..., to] = plane
+        with np.errstate(over="ignore", invalid="ignore"):
+            for to, at in enumerate(source):
+                plane = pixels[..., at].astype(wide)
+                plane *= wide.type(to_byte * self._factors[to])
+                plane += wide.type(self._offsets[to])
+                if channels_first:
+                    output[to] = plane
+                else:
+                    output[..., to] = plane
 
 
 def _check_choice(name: str, value: str, choices: tuple[str, ...]) -> None:
@@ -169,7 +174,10 @@ def _check_choice(name: str, value: str, choices: tuple[str, ...]) -> None:
 
 
 def _per_channel(name: str, given: tuple[float, ...] | None, default: float) -> npt.NDArray[np.float64]:
-    values = np.full(_COLOURS, default) if given is None else np.asarray(given, np.float64)
+    try:
+        values = np.full(_COLOURS, default) if given is None else np.asarray(given, np.float64)
+    except (TypeError, ValueError):
+        values = np.empty(0)
     if values.shape != (_COLOURS,) or not np.isfinite(values).all():
         raise ValueError(f"Normalize: {name} must be three finite numbers, one per channel, got {given}")
     return values

@@ -24,6 +24,8 @@ _MARGIN = 3
 # How bright blue, green and red look (Rec. 601); above _BRIGHT black is easier to read.
 _BRIGHTNESS = (0.114, 0.587, 0.299)
 _BRIGHT = 128
+# OpenCV draws no thicker lines.
+_THICKEST = 32767
 
 
 @Operator
@@ -57,18 +59,23 @@ class DrawBoxes:
         """
         if class_names is not None and classes is None:
             raise ValueError("DrawBoxes: class_names needs classes, the tensor of class numbers; it is None")
-        if len(color) != 3 or not all(0 <= part <= 255 for part in color):  # blue, green, red
-            raise ValueError(f"DrawBoxes: color must be (blue, green, red), each 0 to 255, got {color!r}")
-        if thickness < 1:
-            raise ValueError(f"DrawBoxes: thickness must be 1 or more, got {thickness}")
+        if not _is_colour(color):
+            raise ValueError(
+                f"DrawBoxes: color must be (blue, green, red), each a whole number of 0 to 255, got {color!r}"
+            )
+        if not isinstance(thickness, (int, np.integer)) or not 1 <= thickness <= _THICKEST:
+            raise ValueError(
+                f"DrawBoxes: thickness must be a whole number of 1 to {_THICKEST}, got {thickness!r}"
+            )
         if font_scale <= 0:
             raise ValueError(f"DrawBoxes: font_scale must be above 0, got {font_scale}")
         self.boxes = boxes
         self.scores = scores
         self.classes = classes
         self.class_names = class_names
-        self.color = color
-        self.thickness = thickness
+        blue, green, red = color
+        self.color = (int(blue), int(green), int(red))
+        self.thickness = int(thickness)
         self.font_scale = font_scale
 
     def __call__(
@@ -76,7 +83,8 @@ class DrawBoxes:
     ) -> tuple[ImagePayload, TensorRegistry]:
         """Give the drawn copy and the same registry.
 
-        A box that holds NaN is skipped; one that leaves the picture is drawn as far as it is inside.
+        A box that holds NaN or is wholly outside the picture is skipped, with its label;
+        one that leaves the picture is drawn as far as it is inside.
 
         Raises:
             ValueError: the picture is not HWC uint8 in BGR or RGB, or there is not a score per box.
@@ -93,7 +101,7 @@ class DrawBoxes:
         height, width = source_image.spatial_shape
         # Far outside is as good as a little outside, and fits OpenCV's integers.
         far = np.array([width, height, width, height], np.float64)
-        shown = np.flatnonzero(~np.isnan(boxes.astype(np.float64)).any(axis=1))
+        shown = np.flatnonzero(_is_inside(boxes.astype(np.float64), width, height))
         corners = np.rint(np.clip(boxes[shown].astype(np.float64), -far, 2 * far)).astype(int).tolist()
         colour = self.color if source_image.color_space == "BGR" else self.color[::-1]
         for left, top, right, bottom in corners:
@@ -125,6 +133,21 @@ class DrawBoxes:
         origin = (at_x + _MARGIN, at_y + _MARGIN + high)
         ink = _ink_on(self.color)
         cv2.putText(canvas, label, origin, _FONT, self.font_scale, ink, strokes, cv2.LINE_AA)
+
+
+def _is_colour(color: object) -> bool:
+    return (
+        isinstance(color, (tuple, list))
+        and len(color) == 3
+        and all(isinstance(part, (int, np.integer)) and 0 <= part <= 255 for part in color)
+    )
+
+
+def _is_inside(boxes: npt.NDArray[np.float64], width: int, height: int) -> npt.NDArray[np.bool_]:
+    """Tell which boxes ``(N, 4)`` touch the picture, turned round or not; one with NaN does not."""
+    low, high = np.minimum(boxes[:, :2], boxes[:, 2:]), np.maximum(boxes[:, :2], boxes[:, 2:])
+    touching: npt.NDArray[np.bool_] = ((low < (width, height)) & (high >= 0)).all(axis=1)
+    return touching
 
 
 def _ink_on(color: _Colour) -> _Colour:

@@ -27,6 +27,8 @@ _INTERPOLATIONS = {
 }
 _WHITES = {"uint8": 255, "uint16": 65535, "float16": 1.0, "float32": 1.0, "float64": 1.0}
 _WHITE = 255
+# The most channels that OpenCV resizes at once, and the most that it averages.
+_TOGETHER, _AVERAGED = 128, 4
 
 
 def letterbox_shape(
@@ -73,12 +75,32 @@ def resize_into(
     canvas[:top], canvas[top + height :] = pad, pad
     canvas[top : top + height, :left], canvas[top : top + height, left + width :] = pad, pad
     content = canvas[top : top + height, left : left + width]
-    # OpenCV drops an axis that is 1 long; it writes through the view all the same.
-    target = content[..., 0] if pixels.shape[2] == 1 else content
-    resized = cv2.resize(pixels, (width, height), dst=target, interpolation=interpolation)
-    if not np.shares_memory(resized, canvas):
-        content[...] = resized.reshape(content.shape)
+    if interpolation == cv2.INTER_AREA:
+        # OpenCV averages only where no axis grows, so each axis goes by itself where one does.
+        smaller_hw = (min(height, pixels.shape[0]), min(width, pixels.shape[1]))
+        if smaller_hw != (height, width):
+            smaller = np.empty((*smaller_hw, pixels.shape[2]), pixels.dtype)
+            _resize_to(smaller, pixels, cv2.INTER_AREA, _AVERAGED)
+            pixels, interpolation = smaller, cv2.INTER_LINEAR
+    _resize_to(content, pixels, interpolation, _AVERAGED if interpolation == cv2.INTER_AREA else _TOGETHER)
     return canvas
+
+
+def _resize_to(content: npt.NDArray[Any], pixels: npt.NDArray[Any], interpolation: int, most: int) -> None:
+    """Fill ``content`` with the resized picture, at most so many channels at a time."""
+    height, width, channels = content.shape
+    if channels > most:
+        for at in range(0, channels, most):
+            part = np.ascontiguousarray(pixels[..., at : at + most])
+            _resize_to(content[..., at : at + most], part, interpolation, most)
+        return
+    # OpenCV drops an axis that is 1 long; it writes through the view all the same.
+    target = content[..., 0] if channels == 1 else content
+    # A part of the channels only is no picture to OpenCV, so it gets one of its own.
+    whole = content.strides[1] == channels * content.itemsize
+    resized = cv2.resize(pixels, (width, height), dst=target if whole else None, interpolation=interpolation)
+    if not np.shares_memory(resized, content):
+        content[...] = resized.reshape(content.shape)
 
 
 @Operator
@@ -88,7 +110,10 @@ class Resize:
     ``letterbox`` keeps the proportions and fills the rest with ``pad_value``;
     ``resize`` stretches. Shrinking with ``linear`` skips pixels as most detectors
     were trained with; ``area`` averages them all, so that fine patterns keep their
-    brightness.
+    brightness (along an axis that grows it is ``linear``).
+
+    Float pictures count as 0 to 1 here: that is what ``pad_value`` is scaled to. After
+    them ``Normalize`` takes floats as they are, so give it ``scale=1.0``.
     """
 
     def __init__(
