@@ -10,10 +10,9 @@ import sys
 from collections.abc import Sequence
 
 from ml_pipes._cli.errors import CommandError
+from ml_pipes._cli.interrupts import INTERRUPTED
 
 __all__ = ["main"]
-
-_INTERRUPTED = 130
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -32,7 +31,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         print(f"error: {error}", file=sys.stderr)
         return 1
     except KeyboardInterrupt:
-        return _INTERRUPTED
+        return INTERRUPTED
     except BrokenPipeError:
         # Who read the output has read enough, as ``| head`` does.
         _drop_output()

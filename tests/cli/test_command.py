@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.metadata
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -14,6 +15,7 @@ import ml_pipes
 from ml_pipes.__main__ import main
 from ml_pipes._cli import demo
 from ml_pipes._cli.errors import CommandError
+from ml_pipes._cli.interrupts import ending_at_once
 
 FULL = Path("/dev/full")
 
@@ -115,6 +117,36 @@ sys.exit(main(["demo"]))
     ended = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
 
     assert (ended.stdout, ended.stderr, ended.returncode) == ("", "", 130)
+
+
+@pytest.mark.parametrize("late", [False, True])
+def test_ctrl_c_inside_native_imports_ends_at_once(late: bool) -> None:
+    program = f"""
+import os, signal
+from ml_pipes._cli.interrupts import ending_at_once
+try:
+    with ending_at_once():
+        if not {late}: os.kill(os.getpid(), signal.SIGINT)
+        print("imported", flush=True)
+    os.kill(os.getpid(), signal.SIGINT)
+except BaseException as error:
+    print(type(error).__name__)
+"""
+
+    ended = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+
+    assert (ended.stdout, ended.returncode) == (("imported\nKeyboardInterrupt\n", 0) if late else ("", 130))
+
+
+def test_an_interrupt_that_is_ignored_stays_ignored() -> None:
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        with ending_at_once():
+            inside = signal.getsignal(signal.SIGINT)
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+    assert inside is signal.SIG_IGN
 
 
 def _raising(error: BaseException):

@@ -16,6 +16,7 @@ import pytest
 
 from ml_pipes.__main__ import main
 from ml_pipes._demo.assets import ASTRONAUT, CENTERFACE, AssetError, find_asset
+from ml_pipes.vision import SaveImage
 
 pytestmark = pytest.mark.models
 
@@ -123,11 +124,11 @@ def test_a_folder_is_no_photograph(folder: Path, capsys) -> None:
 def test_a_failure_to_write_names_the_path_before_anything_is_printed(
     folder: Path, monkeypatch, capsys, filename: str | None, said: str
 ) -> None:
-    def full(path: Path, data: bytes) -> None:
+    def full(step: SaveImage, picture: object) -> None:
         raise OSError(errno.ENOSPC, "No space left on device", filename)
 
     cv2.imwrite("dark.png", np.zeros((40, 50, 3), np.uint8))
-    monkeypatch.setattr(Path, "write_bytes", full)
+    monkeypatch.setattr(SaveImage, "effect", full)
 
     assert main(["demo", "dark.png"]) == 1
     assert capsys.readouterr() == ("", said)

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ml_pipes._cli.errors import CommandError
+from ml_pipes._cli.interrupts import ending_at_once
 from ml_pipes._demo.assets import ASTRONAUT, CENTERFACE, Asset, AssetError, find_assets
 from ml_pipes.collectors import CaptureCollector
 from ml_pipes.errors import PipelineError
@@ -48,13 +49,15 @@ def run(arguments: argparse.Namespace) -> None:
     Raises:
         CommandError: something is missing, not a picture, or cannot be written.
     """
-    show = _show()
+    with ending_at_once():
+        show = _show()
     photo, output = arguments.photo, arguments.output
     try:
         model, photo = _found(photo)
         output = output or Path(f"{photo.stem}_faces.png" if arguments.photo else "faces.png")
         _check_paths(photo, output)
-        pipeline = _built(model, output, arguments.threshold)
+        with ending_at_once():
+            pipeline = _built(model, output, arguments.threshold)
         # Before anything is printed: whatever is wrong with the paths shows in the first run, which warms up.
         faces = pipeline(photo)
         traces = _timed(pipeline, photo, arguments.runs)
