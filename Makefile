@@ -26,6 +26,7 @@ check: $(VENV)/dev.stamp  ## format, lint, types, floors
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
+	$(BIN)/mypy tests/typing
 	$(BIN)/lint-imports
 
 bench: $(VENV)/dev.stamp  ## measure what a step, the context and the import cost

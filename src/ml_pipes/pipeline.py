@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from reprlib import recursive_repr
 from textwrap import indent
-from typing import Any, Generic, Self, TypeAlias, TypeVar, Union
+from typing import TYPE_CHECKING, Any, Generic, Self, TypeAlias, TypeVar, Union
 
 from ml_pipes._engine.plan import make_plan
 from ml_pipes._engine.record import Recorder
@@ -24,8 +24,15 @@ from ml_pipes.tracing import TraceCollector
 
 __all__ = ["Embed", "Inline", "OperatorLike", "Pipeline", "PipelineDescription", "embed", "inline"]
 
-InputT = TypeVar("InputT")
-OutputT = TypeVar("OutputT")
+if TYPE_CHECKING:
+    import typing_extensions as checked
+
+    # The list says nothing of its ends to a type checker: unless they are named, they are Any.
+    InputT = checked.TypeVar("InputT", default=Any)
+    OutputT = checked.TypeVar("OutputT", default=Any)
+else:
+    InputT = TypeVar("InputT")
+    OutputT = TypeVar("OutputT")
 NextT = TypeVar("NextT")
 PipelineT = TypeVar("PipelineT", bound="Pipeline[Any, Any]")
 
