@@ -92,8 +92,19 @@ def test_alpha_is_dropped_and_the_colours_keep_their_order(space: str, layout: s
     assert step(ImagePayload(with_alpha, space)) == step(ImagePayload(_NOISE))
 
 
-@pytest.mark.parametrize(("dtype", "white"), [("uint8", 255), ("uint16", 65535), ("int16", 255)])
-def test_white_is_1_in_every_integer_dtype(dtype: str, white: int) -> None:
+@pytest.mark.parametrize(
+    ("dtype", "white"),
+    [
+        ("uint8", 255),
+        ("uint16", 65535),
+        ("int16", 255),
+        ("int32", 255),
+        ("int64", 255),
+        ("uint32", 255),
+        ("uint64", 255),
+    ],
+)
+def test_white_is_65535_in_uint16_and_255_in_every_other_integer_dtype(dtype: str, white: int) -> None:
     tensor = Normalize()(ImagePayload(np.full((2, 2, 3), white, dtype)))
 
     np.testing.assert_allclose(tensor.array, 1.0, rtol=1e-6)
@@ -163,3 +174,22 @@ def test_what_cannot_be_normalised_is_an_error(image: ImagePayload, message: str
 def test_a_wrong_argument_is_refused_when_built(arguments: dict[str, object], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         Normalize(**arguments)  # type: ignore[arg-type] # the mistakes that are tested
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"scale": "x"}, "scale must be a finite number, got 'x'"),
+        ({"scale": float("nan")}, "scale must be a finite number, got nan"),
+        ({"mean": ("a", 1, 2)}, r"mean must be three finite numbers, one per channel, got \('a', 1, 2\)"),
+    ],
+)
+def test_what_is_no_number_is_refused_when_built(arguments: dict[str, object], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        Normalize(**arguments)  # type: ignore[arg-type] # the mistakes that are tested
+
+
+def test_what_is_beyond_float16_is_infinite_without_a_warning() -> None:
+    image = ImagePayload(np.full((2, 2, 3), 200, np.uint8))
+
+    assert np.isinf(Normalize(1000.0, dtype="float16")(image).array).all()

@@ -146,12 +146,48 @@ def test_a_picture_that_cannot_be_drawn_on_is_an_error(image: ImagePayload) -> N
     ("arguments", "message"),
     [
         ({"class_names": ["face"], "classes": None}, "class_names needs classes"),
-        ({"color": (0, 0)}, r"color must be \(blue, green, red\), each 0 to 255, got \(0, 0\)"),
+        (
+            {"color": (0, 0)},
+            r"color must be \(blue, green, red\), each a whole number of 0 to 255, got \(0, 0\)",
+        ),
         ({"color": (0, 0, 256)}, r"got \(0, 0, 256\)"),
-        ({"thickness": 0}, "thickness must be 1 or more, got 0"),
+        ({"color": (1.5, 2, 3)}, r"got \(1.5, 2, 3\)"),
+        ({"thickness": 0}, "thickness must be a whole number of 1 to 32767, got 0"),
+        ({"thickness": 1.5}, "thickness must be a whole number of 1 to 32767, got 1.5"),
+        ({"thickness": 40000}, "got 40000"),
         ({"font_scale": 0}, "font_scale must be above 0, got 0"),
     ],
 )
 def test_a_wrong_argument_is_refused_when_built(arguments: dict[str, object], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         DrawBoxes(**arguments)  # type: ignore[arg-type] # the mistakes that are tested
+
+
+@pytest.mark.parametrize("box", [[500, 5, 600, 9], [5, 500, 9, 600], [-300, 5, -200, 9], [5, -90, 9, -80]])
+def test_a_box_wholly_outside_draws_nothing_and_its_label_neither(box: list[int]) -> None:
+    registry = TensorRegistry({"boxes": np.array([box], np.float32), "scores": np.array([0.9])})
+
+    drawn, _ = DrawBoxes(classes=None)(ImagePayload(np.zeros((40, 60, 3), np.uint8)), registry)
+
+    assert not drawn.array.any()
+
+
+def test_a_colour_of_numpy_integers_is_taken() -> None:
+    registry = TensorRegistry({"boxes": np.array([[5, 5, 20, 20.0]]), "scores": np.array([0.9])})
+
+    drawn, _ = DrawBoxes(classes=None, color=tuple(np.array([1, 2, 3])))(  # type: ignore[arg-type] # the claim
+        ImagePayload(np.zeros((40, 60, 3), np.uint8)), registry
+    )
+
+    assert drawn.array[20, 20].tolist() == [1, 2, 3]
+
+
+def test_a_missing_class_tensor_is_an_error_that_says_how_to_do_without() -> None:
+    registry = TensorRegistry({"boxes": np.zeros((1, 4)), "scores": np.zeros(1)})
+    step = DrawBoxes()
+
+    with pytest.raises(
+        KeyError,
+        match=r"DrawBoxes: .*no tensor 'classes'; available: boxes, scores; DrawBoxes\(classes=None\) labels",
+    ):
+        step(ImagePayload(np.zeros((4, 4, 3), np.uint8)), registry)

@@ -220,3 +220,31 @@ def test_what_cannot_be_resized_is_an_error(picture: ImagePayload, message: str)
 def test_a_wrong_argument_is_refused_when_built(arguments: dict[str, object], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         Resize(**arguments)  # type: ignore[arg-type] # the mistakes that are tested
+
+
+@pytest.mark.parametrize("height", [30, 60, 61, 200])
+def test_area_averages_the_axis_that_shrinks_whatever_the_other_does(height: int) -> None:
+    row = np.random.default_rng(0).integers(0, 256, 1000).astype(np.uint8)
+    image = ImagePayload(np.repeat(np.repeat(row[None, :, None], 60, 0), 3, 2))
+
+    resized, _ = Resize((height, 100), "resize", interpolation="area")(image)
+
+    assert np.abs(resized.array[0, :, 0] - row.reshape(100, 10).mean(axis=1)).max() <= 0.5
+    assert (resized.array == resized.array[:1]).all()
+
+
+@pytest.mark.parametrize("interpolation", ["nearest", "linear", "cubic", "area"])
+@pytest.mark.parametrize("channels", [2, 5, 6, 129, 600])
+@pytest.mark.parametrize("size", [(10, 10), (10, 40), (40, 40)])
+def test_any_number_of_channels_is_resized_each_as_if_alone(
+    interpolation: str, channels: int, size: tuple[int, int]
+) -> None:
+    pixels = np.random.default_rng(0).integers(0, 256, (20, 20, channels), np.uint8)
+    step = Resize(size, interpolation=interpolation)  # type: ignore[arg-type] # all are allowed
+
+    resized = step(ImagePayload(pixels))[0].array
+
+    assert resized.shape == (*size, channels)
+    for at in (0, channels - 1):
+        alone = step(ImagePayload(pixels[..., at : at + 1].copy()))[0].array
+        assert np.abs(resized[..., at].astype(int) - alone[..., 0]).max() <= 1

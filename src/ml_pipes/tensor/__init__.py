@@ -4,8 +4,19 @@ Knows NumPy. Knows nothing of images, models or how a pipeline runs.
 """
 
 try:
-    from ml_pipes.tensor.collate import Collate
-    from ml_pipes.tensor.maths import ArgMax, AsType, MapTensor, MultiplyTensors, Scale, Sigmoid, Softmax
+    from ml_pipes.tensor.collate import Collate, collate
+    from ml_pipes.tensor.maths import (
+        ArgMax,
+        AsType,
+        MapTensor,
+        MultiplyTensors,
+        Scale,
+        Sigmoid,
+        Softmax,
+        argmax,
+        sigmoid,
+        softmax,
+    )
     from ml_pipes.tensor.select import (
         FilterTensors,
         GatherRows,
@@ -14,6 +25,7 @@ try:
         SortTensorsBy,
         TopK,
         TopKIndices2D,
+        ranking,
     )
     from ml_pipes.tensor.shape import Slice, Squeeze, Transpose
     from ml_pipes.tensor.types import TensorPayload, TensorRegistry
@@ -45,4 +57,9 @@ __all__ = [
     "TopK",
     "TopKIndices2D",
     "Transpose",
+    "argmax",
+    "collate",
+    "ranking",
+    "sigmoid",
+    "softmax",
 ]

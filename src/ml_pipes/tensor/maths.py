@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from ml_pipes.operator import Operator
-from ml_pipes.tensor._names import replace_one
+from ml_pipes.tensor._names import checked_output, replace_one, takes
 from ml_pipes.tensor.types import Array, TensorPayload, TensorRegistry
 
 __all__ = [
@@ -120,7 +120,7 @@ class AsType:
             raise ValueError(f"AsType: {dtype!r} is no dtype; name one such as 'float32'") from None
         self.dtype = dtype
         self.src = src
-        self.as_ = as_
+        self.as_ = checked_output("AsType", as_)
 
     def __call__(self, value: Any) -> Any:  # the kind that comes is the kind that goes
         """Give the value with its arrays cast; TypeError when it is of another kind."""
@@ -153,8 +153,9 @@ class Sigmoid:
     def __init__(self, src: str, as_: str | None = None) -> None:
         """Read ``src``, write ``as_`` (``src`` by default)."""
         self.src = src
-        self.as_ = as_
+        self.as_ = checked_output("Sigmoid", as_)
 
+    @takes(TensorRegistry)
     def __call__(self, tensors: TensorRegistry) -> TensorRegistry:
         """Give a registry with the squashed tensor."""
         return replace_one(tensors, self.src, self.as_, sigmoid)
@@ -168,8 +169,9 @@ class Softmax:
         """Read ``src``, add up along ``axis``, write ``as_`` (``src`` by default)."""
         self.src = src
         self.axis = axis
-        self.as_ = as_
+        self.as_ = checked_output("Softmax", as_)
 
+    @takes(TensorRegistry)
     def __call__(self, tensors: TensorRegistry) -> TensorRegistry:
         """Give a registry with the shares."""
         return replace_one(tensors, self.src, self.as_, lambda array: softmax(array, self.axis))
@@ -196,9 +198,10 @@ class Scale:
             raise TypeError(f"Scale: by must be a number, or a tuple or list of numbers, got {by!r}")
         self.src = src
         self.by = by
-        self.as_ = as_
+        self.as_ = checked_output("Scale", as_)
         self._factors = factors.astype(np.float64)
 
+    @takes(TensorRegistry)
     def __call__(self, tensors: TensorRegistry) -> TensorRegistry:
         """Give a registry with the scaled tensor; ValueError when the factors do not fit its last axis."""
         return replace_one(tensors, self.src, self.as_, self._scale)
@@ -228,8 +231,9 @@ class MultiplyTensors:
         """Read ``left`` and ``right``, write ``as_`` (``left`` by default)."""
         self.left = left
         self.right = right
-        self.as_ = as_
+        self.as_ = checked_output("MultiplyTensors", as_)
 
+    @takes(TensorRegistry)
     def __call__(self, tensors: TensorRegistry) -> TensorRegistry:
         """Give a registry with the product; ValueError when the shapes do not broadcast."""
         left, right = tensors[self.left], tensors[self.right]
@@ -255,8 +259,9 @@ class ArgMax:
         """Read ``src``, look along ``axis``, write ``as_`` (``src`` by default)."""
         self.src = src
         self.axis = axis
-        self.as_ = as_
+        self.as_ = checked_output("ArgMax", as_)
 
+    @takes(TensorRegistry)
     def __call__(self, tensors: TensorRegistry) -> TensorRegistry:
         """Give a registry with the int32 places."""
         return replace_one(tensors, self.src, self.as_, lambda array: argmax(array, self.axis))
@@ -281,8 +286,9 @@ class MapTensor:
             raise TypeError(f"MapTensor: fn must be a function of an array, got {fn!r}")
         self.src = src
         self.fn = fn
-        self.as_ = as_
+        self.as_ = checked_output("MapTensor", as_)
 
+    @takes(TensorRegistry)
     def __call__(self, tensors: TensorRegistry) -> TensorRegistry:
         """Give a registry with what ``fn`` returns."""
         return replace_one(tensors, self.src, self.as_, self.fn)

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ml_pipes.operator import Operator
-from ml_pipes.tensor._names import checked_names, output_names, replace_each
+from ml_pipes.tensor._names import checked_names, checked_output, output_names, replace_each, takes
 from ml_pipes.tensor.types import Array, TensorRegistry
 
 __all__ = [
@@ -89,6 +89,7 @@ class FilterTensors:
         self.as_ = as_
         self._outputs = output_names("FilterTensors", self.srcs, as_)
 
+    @takes(TensorRegistry)
     def __call__(self, tensors: TensorRegistry) -> TensorRegistry:
         """Give a registry with the kept rows; TypeError when the predicate gives no bool mask."""
         mask = self.predicate(tensors[self.by])
@@ -118,6 +119,7 @@ class SelectTensors:
         self.as_ = as_
         self._outputs = output_names("SelectTensors", self.srcs, as_)
 
+    @takes(TensorRegistry)
     def __call__(self, tensors: TensorRegistry) -> TensorRegistry:
         """Give a registry with those rows; TypeError unless the indices are integers."""
         rows = _integers("SelectTensors", self.indices, tensors[self.indices])
@@ -148,6 +150,7 @@ class SortTensorsBy:
         self.as_ = as_
         self._outputs = output_names("SortTensorsBy", self.srcs, as_)
 
+    @takes(TensorRegistry)
     def __call__(self, tensors: TensorRegistry) -> TensorRegistry:
         """Give a registry with sorted rows; ValueError unless ``by`` is ``(N,)``."""
         order = ranking(_one_axis("SortTensorsBy", self.by, tensors[self.by]), descending=self.descending)
@@ -168,8 +171,9 @@ class GatherRows:
         """
         self.src = src
         self.indices = indices
-        self.as_ = as_
+        self.as_ = checked_output("GatherRows", as_)
 
+    @takes(TensorRegistry)
     def __call__(self, tensors: TensorRegistry) -> TensorRegistry:
         """Give a registry with the picked values.
 
@@ -206,13 +210,15 @@ class TopK:
             indices_as: where to write their indices, int64.
 
         Raises:
-            ValueError: ``k`` is negative.
+            ValueError: ``k`` is negative, or a name is empty or there twice.
         """
         self.src = src
         self.k = _checked_k("TopK", k)
+        checked_output("TopK", values_as, indices_as)
         self.values_as = values_as
         self.indices_as = indices_as
 
+    @takes(TensorRegistry)
     def __call__(self, tensors: TensorRegistry) -> TensorRegistry:
         """Give a registry with values and indices; ValueError unless the tensor is ``(N,)``."""
         values = _one_axis("TopK", self.src, tensors[self.src])
@@ -242,14 +248,16 @@ class TopKIndices2D:
             col_indices_as: where to write their columns, int64.
 
         Raises:
-            ValueError: ``k`` is negative.
+            ValueError: ``k`` is negative, or a name is empty or there twice.
         """
         self.src = src
         self.k = _checked_k("TopKIndices2D", k)
+        checked_output("TopKIndices2D", values_as, row_indices_as, col_indices_as)
         self.values_as = values_as
         self.row_indices_as = row_indices_as
         self.col_indices_as = col_indices_as
 
+    @takes(TensorRegistry)
     def __call__(self, tensors: TensorRegistry) -> TensorRegistry:
         """Give a registry with values, rows and columns; ValueError unless the tensor is ``(R, C)``."""
         table = tensors[self.src]

@@ -7,7 +7,7 @@ Each result is a view of the array it came from, so nothing is copied.
 from __future__ import annotations
 
 from ml_pipes.operator import Operator
-from ml_pipes.tensor._names import replace_one
+from ml_pipes.tensor._names import checked_output, replace_one, takes
 from ml_pipes.tensor.types import Array, TensorRegistry
 
 __all__ = ["Slice", "Squeeze", "Transpose"]
@@ -27,8 +27,9 @@ class Squeeze:
         """
         self.src = src
         self.axis = axis
-        self.as_ = as_
+        self.as_ = checked_output("Squeeze", as_)
 
+    @takes(TensorRegistry)
     def __call__(self, tensors: TensorRegistry) -> TensorRegistry:
         """Give a registry with the squeezed view; ValueError when an axis is not 1 long."""
         return replace_one(tensors, self.src, self.as_, self._squeeze)
@@ -57,8 +58,9 @@ class Transpose:
         """
         self.src = src
         self.axes = axes
-        self.as_ = as_
+        self.as_ = checked_output("Transpose", as_)
 
+    @takes(TensorRegistry)
     def __call__(self, tensors: TensorRegistry) -> TensorRegistry:
         """Give a registry with the transposed view; ValueError when the axes do not fit the array."""
         return replace_one(tensors, self.src, self.as_, self._transpose)
@@ -92,8 +94,9 @@ class Slice:
             raise TypeError(f"Slice: at must be a slice such as slice(0, 4), got {at!r}")
         self.src = src
         self.at = at
-        self.as_ = as_
+        self.as_ = checked_output("Slice", as_)
 
+    @takes(TensorRegistry)
     def __call__(self, tensors: TensorRegistry) -> TensorRegistry:
         """Give a registry with the sliced view; IndexError when the array has no axis 1."""
         return replace_one(tensors, self.src, self.as_, self._slice)

@@ -12,6 +12,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ml_pipes.errors import MissingNameError
+
 __all__ = ["Array", "TensorPayload", "TensorRegistry", "same_content"]
 
 Array = npt.NDArray[Any]
@@ -48,7 +50,7 @@ class TensorPayload:
 class TensorRegistry:
     """Arrays by name, in the order they were added.
 
-    ``registry[name]`` reads (``KeyError`` lists the names there are) and
+    ``registry[name]`` reads (``MissingNameError``, a ``KeyError``, lists the names there are) and
     ``registry[name] = array`` writes. Operators write to none that they are given:
     they return :meth:`replace`, a new registry which shares the untouched arrays.
     """
@@ -62,7 +64,9 @@ class TensorRegistry:
             return self._tensors[name]
         except KeyError:
             there = ", ".join(self._tensors) or "(none)"
-            raise KeyError(f"TensorRegistry: there is no tensor {name!r}; available: {there}") from None
+            raise MissingNameError(
+                f"TensorRegistry: there is no tensor {name!r}; available: {there}"
+            ) from None
 
     def __setitem__(self, name: str, value: Array) -> None:
         self._tensors[name] = value

@@ -4,12 +4,22 @@ Knows NumPy, OpenCV and the tensor room. Knows nothing of models, or of inspecti
 """
 
 try:
-    from ml_pipes.vision.boxes import ConvertBoxFormat, FilterTensorsByScore, ProjectBoxes, ProjectPoints
-    from ml_pipes.vision.centerface import DecodeCenterFace
-    from ml_pipes.vision.codec import Decode, LoadFile
+    from ml_pipes.vision.boxes import (
+        ConvertBoxFormat,
+        FilterTensorsByScore,
+        ProjectBoxes,
+        ProjectPoints,
+        box_areas,
+        box_ious,
+        convert_boxes,
+        project_boxes,
+        project_points,
+    )
+    from ml_pipes.vision.centerface import DecodeCenterFace, Faces, decode_centerface
+    from ml_pipes.vision.codec import Decode, LoadFile, decode_image
     from ml_pipes.vision.colour import ConvertColorSpace, Normalize
     from ml_pipes.vision.draw import DrawBoxes
-    from ml_pipes.vision.nms import NMS
+    from ml_pipes.vision.nms import NMS, nms
     from ml_pipes.vision.resize import Resize
     from ml_pipes.vision.save import SaveImage
     from ml_pipes.vision.types import ImagePayload, ResizeTransform
@@ -28,6 +38,7 @@ __all__ = [
     "Decode",
     "DecodeCenterFace",
     "DrawBoxes",
+    "Faces",
     "FilterTensorsByScore",
     "ImagePayload",
     "LoadFile",
@@ -37,4 +48,12 @@ __all__ = [
     "Resize",
     "ResizeTransform",
     "SaveImage",
+    "box_areas",
+    "box_ious",
+    "convert_boxes",
+    "decode_centerface",
+    "decode_image",
+    "nms",
+    "project_boxes",
+    "project_points",
 ]

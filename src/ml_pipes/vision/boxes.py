@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ml_pipes.operator import Operator
-from ml_pipes.tensor._names import checked_names, output_names
+from ml_pipes.tensor._names import checked_names, checked_output, output_names, takes
 from ml_pipes.tensor.select import keep_rows
 from ml_pipes.tensor.types import Array, TensorRegistry
 from ml_pipes.vision.types import ResizeTransform
@@ -195,8 +195,9 @@ class ConvertBoxFormat:
         self.src = src
         self.from_: BoxFormat = from_
         self.to: BoxFormat = to
-        self.as_ = as_
+        self.as_ = checked_output("ConvertBoxFormat", as_)
 
+    @takes(TensorRegistry)
     def __call__(self, tensors: TensorRegistry) -> TensorRegistry:
         """Give a registry with the converted boxes; ValueError unless they are ``(..., 4)``."""
         return tensors.replace(
@@ -212,6 +213,7 @@ class ProjectBoxes:
         """Read and write ``src``."""
         self.src = src
 
+    @takes(TensorRegistry, ResizeTransform)
     def __call__(self, registry: TensorRegistry, transform: ResizeTransform) -> TensorRegistry:
         """Give a registry with the projected boxes; ValueError unless they are ``(..., 4)``."""
         return registry.replace(**{self.src: project_boxes(registry[self.src], transform)})
@@ -225,6 +227,7 @@ class ProjectPoints:
         """Read and write ``src``, such as landmarks ``(N, K, 2)``."""
         self.src = src
 
+    @takes(TensorRegistry, ResizeTransform)
     def __call__(self, registry: TensorRegistry, transform: ResizeTransform) -> TensorRegistry:
         """Give a registry with the projected points; ValueError unless they are ``(..., 2)``."""
         return registry.replace(**{self.src: project_points(registry[self.src], transform)})
@@ -256,6 +259,7 @@ class FilterTensorsByScore:
         self.as_ = as_
         self._outputs = output_names("FilterTensorsByScore", self.srcs, as_)
 
+    @takes(TensorRegistry)
     def __call__(self, tensors: TensorRegistry) -> TensorRegistry:
         """Give a registry with the kept rows; ValueError unless ``score`` is ``(N,)``."""
         scores = tensors[self.score]

@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ml_pipes.operator import Operator
+from ml_pipes.tensor._names import takes
 from ml_pipes.tensor.select import ranking
 from ml_pipes.tensor.types import Array, TensorRegistry
 from ml_pipes.vision.nms import nms
@@ -135,6 +136,7 @@ class DecodeCenterFace:
         self.offset = offset
         self.landmarks = landmarks
 
+    @takes(TensorRegistry)
     def __call__(self, tensors: TensorRegistry) -> TensorRegistry:
         """Give a registry with ``boxes``, ``scores``, ``classes`` and landmarks of the faces.
 

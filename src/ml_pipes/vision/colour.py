@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ml_pipes.operator import Operator
+from ml_pipes.tensor._names import takes
 from ml_pipes.tensor.types import TensorPayload
 from ml_pipes.vision.types import ImagePayload
 
@@ -41,6 +42,7 @@ class ConvertColorSpace:
             raise ValueError(f"ConvertColorSpace: the output must be RGB or BGR, got {output_color_space!r}")
         self.output_color_space = output_color_space
 
+    @takes(ImagePayload)
     def __call__(self, image_payload: ImagePayload) -> ImagePayload:
         """Give a new picture, or the same one when nothing is to do.
 
@@ -114,6 +116,7 @@ class Normalize:
         with np.errstate(over="ignore"):  # what is beyond the dtype is infinite
             self._tables = (np.arange(256) * self._factors[:, None] + self._offsets[:, None]).astype(dtype)
 
+    @takes(ImagePayload)
     def __call__(self, image_payload: ImagePayload) -> TensorPayload:
         """Give a contiguous tensor in a new array.
 

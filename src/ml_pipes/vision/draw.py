@@ -11,7 +11,9 @@ import cv2
 import numpy as np
 import numpy.typing as npt
 
+from ml_pipes.errors import MissingNameError
 from ml_pipes.operator import Operator
+from ml_pipes.tensor._names import takes
 from ml_pipes.tensor.types import TensorRegistry
 from ml_pipes.vision.types import ImagePayload
 
@@ -78,6 +80,7 @@ class DrawBoxes:
         self.thickness = int(thickness)
         self.font_scale = font_scale
 
+    @takes(ImagePayload, TensorRegistry)
     def __call__(
         self, source_image: ImagePayload, registry: TensorRegistry
     ) -> tuple[ImagePayload, TensorRegistry]:
@@ -91,7 +94,7 @@ class DrawBoxes:
         """
         _check_image(source_image)
         boxes, scores = registry[self.boxes], registry[self.scores]
-        classes = None if self.classes is None else registry[self.classes]
+        classes = self._classes_of(registry)
         if boxes.shape != (len(scores), 4) or (classes is not None and len(classes) != len(scores)):
             raise ValueError(
                 "DrawBoxes: wanted boxes (N, 4), scores (N,) and classes (N,), "
@@ -111,6 +114,13 @@ class DrawBoxes:
             label = self._label(float(scores[at]), None if classes is None else int(classes[at]))
             self._draw_label(canvas, (left, top), label, colour)
         return ImagePayload(canvas, source_image.color_space, source_image.layout), registry
+
+    def _classes_of(self, registry: TensorRegistry) -> npt.NDArray[Any] | None:
+        try:
+            return None if self.classes is None else registry[self.classes]
+        except MissingNameError as missing:
+            way_out = "DrawBoxes(classes=None) labels with the score alone"
+            raise MissingNameError(f"DrawBoxes: {missing}; {way_out}") from None
 
     def _label(self, score: float, number: int | None) -> str:
         if number is None:
@@ -146,7 +156,7 @@ def _is_colour(color: object) -> bool:
 def _is_inside(boxes: npt.NDArray[np.float64], width: int, height: int) -> npt.NDArray[np.bool_]:
     """Tell which boxes ``(N, 4)`` touch the picture, turned round or not; one with NaN does not."""
     low, high = np.minimum(boxes[:, :2], boxes[:, 2:]), np.maximum(boxes[:, :2], boxes[:, 2:])
-    touching: npt.NDArray[np.bool_] = ((low < (width, height)) & (high >= 0)).all(axis=1)
+    touching: npt.NDArray[np.bool_] = np.all((low < (width, height)) & (high >= 0), axis=1)
     return touching
 
 

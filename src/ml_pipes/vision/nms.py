@@ -16,7 +16,9 @@ from itertools import pairwise
 import numpy as np
 import numpy.typing as npt
 
+from ml_pipes.errors import MissingNameError
 from ml_pipes.operator import Operator
+from ml_pipes.tensor._names import checked_output, takes
 from ml_pipes.tensor.select import Indices, ranking
 from ml_pipes.tensor.types import Array, TensorRegistry
 from ml_pipes.vision.boxes import finite_corners
@@ -195,7 +197,8 @@ class NMS:
         """
         if classes is None:
             raise ValueError(
-                "NMS: classes must name a tensor, got None; zeros of (N,) make all boxes one class"
+                "NMS: classes must name a tensor, got None; zeros of (N,) make all boxes one class: "
+                f"{_zeros_step(scores, 'classes')} before it writes them"
             )
         if not 0 <= iou_threshold <= 1:
             raise ValueError(f"NMS: iou_threshold must be 0 to 1, got {iou_threshold}")
@@ -208,19 +211,27 @@ class NMS:
         self.boxes = boxes
         self.scores = scores
         self.classes = classes
-        self.kept_as = kept_as
+        self.kept_as = checked_output("NMS", kept_as)
+        if kept_as in {boxes, scores, classes, *aligned}:
+            raise ValueError(f"NMS: kept_as={kept_as!r} would take the place of a tensor of the boxes")
         self.conf_threshold = conf_threshold
         self.iou_threshold = iou_threshold
         self.max_detections = max_detections
         self.aligned = aligned
 
+    @takes(TensorRegistry)
     def __call__(self, tensors: TensorRegistry) -> TensorRegistry:
         """Give a registry in which boxes, scores, classes and what is aligned hold the kept rows.
 
         Raises:
             ValueError: the shapes do not belong together.
         """
-        boxes, scores, classes = (tensors[name] for name in (self.boxes, self.scores, self.classes))
+        boxes, scores = tensors[self.boxes], tensors[self.scores]
+        try:
+            classes = tensors[self.classes]
+        except MissingNameError as missing:
+            way_out = f"{_zeros_step(self.scores, self.classes)} before it makes all boxes one class"
+            raise MissingNameError(f"NMS: {missing}; {way_out}") from None
         kept = nms(boxes, scores, classes, self.conf_threshold, self.iou_threshold, self.max_detections)
         rows: dict[str, Array] = {}
         for name in (self.boxes, self.scores, self.classes, *self.aligned):
@@ -233,6 +244,10 @@ class NMS:
         if self.kept_as is not None:
             rows[self.kept_as] = kept
         return tensors.replace(**rows)
+
+
+def _zeros_step(scores: str, classes: str) -> str:
+    return f'MapTensor("{scores}", np.zeros_like, as_="{classes}")'
 
 
 def _check_shapes(boxes: Array, scores: Array, classes: Array) -> None:

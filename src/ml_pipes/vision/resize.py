@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ml_pipes.operator import Operator
+from ml_pipes.tensor._names import takes
 from ml_pipes.vision.types import ImagePayload, ResizeTransform
 
 __all__ = ["Interpolation", "Resize", "ResizeMode", "letterbox_shape", "resize_into"]
@@ -156,6 +157,7 @@ class Resize:
         self.allow_scale_up = allow_scale_up
         self.multiple_of = multiple_of
 
+    @takes(ImagePayload)
     def __call__(self, image: ImagePayload) -> tuple[ImagePayload, ResizeTransform]:
         """Give the resized picture, a new array, and how it was resized.
 
