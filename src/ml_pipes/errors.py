@@ -13,6 +13,7 @@ exception is not here: it keeps its type and gains a note that names the step.
     ├── SelectorRuntimeError (TypeError)        a path names what the value does not have
     ├── SelectorIndexError (IndexError)         a path's index is out of range
     ├── MissingNameError (KeyError)             nothing was kept under this name
+    ├── PipelineClosed (RuntimeError)           the pipeline was closed before or while it was called
     ├── RegionError (RuntimeError)              a region could not do its work
     │   └── BatchSizeError                      a batch's body returned another number of results
     ├── DecodeError (ValueError)                bytes are not an image
@@ -38,6 +39,7 @@ __all__ = [
     "ModelInputError",
     "ModelNotFoundError",
     "ModelProviderError",
+    "PipelineClosed",
     "PipelineError",
     "PipelineValidationError",
     "RegionError",
@@ -91,6 +93,10 @@ class MissingNameError(PipelineError, KeyError):
 
     # KeyError's own text is the repr of its argument: quotes around a sentence.
     __str__ = PipelineError.__str__
+
+
+class PipelineClosed(PipelineError, RuntimeError):
+    """The pipeline was closed before it was called, or while the caller waited in it."""
 
 
 class RegionError(PipelineError, RuntimeError):

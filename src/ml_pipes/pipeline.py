@@ -13,11 +13,13 @@ from reprlib import recursive_repr
 from textwrap import indent
 from typing import TYPE_CHECKING, Any, Generic, Self, TypeAlias, TypeVar, Union
 
-from ml_pipes._engine.plan import make_plan
+from ml_pipes._engine.plan import Plan, close_plan, make_plan
 from ml_pipes._engine.record import Recorder
 from ml_pipes._engine.run import run
+from ml_pipes._threads.owned import CLOSED
 from ml_pipes._threads.turnstile import Turnstile
 from ml_pipes.context import ContextOp
+from ml_pipes.errors import PipelineClosed
 from ml_pipes.operator import Operator, OperatorDescription
 from ml_pipes.region import RegionCloser, RegionOpener
 from ml_pipes.tracing import TraceCollector
@@ -61,6 +63,7 @@ class Pipeline(Generic[InputT, OutputT]):
 
     def __init__(self, operators: Iterable[OperatorLike] = ()) -> None:
         self._editing = Turnstile()
+        self._plan: Plan | None = None  # None: closed
         self._collector: TraceCollector | None = None
         self._set(tuple(_flat(operators)))
 
@@ -68,14 +71,18 @@ class Pipeline(Generic[InputT, OutputT]):
         """Carry one value through.
 
         Raises:
+            PipelineClosed: it was closed, before the call or while this waited in it (a ``RuntimeError``).
             StepInputError: a step of several parameters got no tuple of that length (a ``TypeError``).
             Exception: whatever a step raises, with a note that says which step, and which item.
         """
+        plan = self._plan
+        if plan is None:
+            raise PipelineClosed(CLOSED)
         collector = self._collector
         if collector is None:
-            result: OutputT = run(self._plan, value)
+            result: OutputT = run(plan, value)
             return result
-        traced: OutputT = self._traced(value, collector)
+        traced: OutputT = _traced(plan, value, collector)
         return traced
 
     @property
@@ -86,8 +93,28 @@ class Pipeline(Generic[InputT, OutputT]):
     def extend(self, operators: Iterable[OperatorLike]) -> Self:
         """Add steps at the end, in place; when they are refused, nothing is added."""
         with self._editing:
+            if self._plan is None:
+                raise PipelineClosed(CLOSED)
             self._set((*self._operators, *_flat(operators)))
         return self
+
+    def close(self) -> None:
+        """End the threads that it started, and release who waits in it with :class:`PipelineClosed`.
+
+        Batches and items that run end as they would. Embedded pipelines belong to
+        whoever made them and stay open. A second time does nothing. A pipeline that
+        is not closed ends its threads when it is garbage; a copy is open.
+        """
+        with self._editing:
+            plan, self._plan = self._plan, None
+        if plan is not None:
+            close_plan(plan)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
 
     def __add__(self, other: Pipeline[OutputT, NextT]) -> Pipeline[InputT, NextT]:
         """One flat pipeline of both lists; they share one context."""
@@ -151,20 +178,6 @@ class Pipeline(Generic[InputT, OutputT]):
         self._plan = make_plan(operators)
         self._operators = operators
 
-    def _traced(self, value: Any, collector: TraceCollector) -> Any:
-        recorder = Recorder()
-        try:
-            return run(self._plan, value, recorder)
-        finally:
-            try:
-                collector.on_trace(recorder.trace())
-            except Exception:
-                import logging  # only a failing collector needs it
-
-                logging.getLogger("ml_pipes").exception(
-                    "the trace collector %r failed; the call goes on", collector
-                )
-
 
 @dataclass(frozen=True)
 class PipelineDescription:
@@ -219,6 +232,21 @@ def embed(pipeline: Pipeline[InputT, OutputT]) -> Embed[InputT, OutputT]:
 def inline(pipeline: Pipeline[InputT, OutputT]) -> Inline[InputT, OutputT]:
     """``Inline(pipeline)``."""
     return Inline(pipeline)
+
+
+def _traced(plan: Plan, value: Any, collector: TraceCollector) -> Any:
+    recorder = Recorder()
+    try:
+        return run(plan, value, recorder)
+    finally:
+        try:
+            collector.on_trace(recorder.trace())
+        except Exception:
+            import logging  # only a failing collector needs it
+
+            logging.getLogger("ml_pipes").exception(
+                "the trace collector %r failed; the call goes on", collector
+            )
 
 
 def _flat(operators: Iterable[Any]) -> Iterator[Any]:

@@ -18,7 +18,7 @@ from ml_pipes.errors import SignatureError, StructureError
 from ml_pipes.operator import get_operator_name
 from ml_pipes.region import RegionCloser, RegionOpener
 
-__all__ = ["Kind", "Plan", "Step", "make_plan"]
+__all__ = ["Kind", "Plan", "Step", "close_plan", "make_plan"]
 
 _KINDS = (RegionOpener, RegionCloser, ContextOp)
 
@@ -67,6 +67,15 @@ class Plan:
 
     steps: tuple[Step, ...]
     fast: tuple[tuple[Callable[..., Any], Step | None], ...]
+
+
+def close_plan(plan: Plan) -> None:
+    """Close what the regions of a plan hold."""
+    for step in plan.steps:
+        if step.owned is not None:
+            step.owned.close()
+        if step.body is not None:
+            close_plan(step.body)
 
 
 @dataclass(slots=True)

@@ -16,8 +16,9 @@ from typing import Any, Generic, TypeAlias, TypeVar
 from ml_pipes._threads.clock import CLOCK, Clock, Gate
 from ml_pipes._threads.copies import own_copy
 from ml_pipes._threads.departure import Departure
+from ml_pipes._threads.owned import CLOSED
 from ml_pipes.control import SHORT_CIRCUIT
-from ml_pipes.errors import BatchSizeError, RegionError
+from ml_pipes.errors import BatchSizeError, PipelineClosed, RegionError
 
 __all__ = ["Batcher", "Runner", "Ticket"]
 
@@ -128,6 +129,7 @@ class Batcher:
         self._lock = threading.Lock()
         self._queue: deque[Ticket[Any]] = deque()
         self._run: _Run | None = None
+        self._closed = False
 
     def ticket(self, item: ItemT, runner: Runner) -> Ticket[ItemT]:
         """A place for ``item``; ``runner`` takes a list and returns one result per item, in order."""
@@ -141,6 +143,8 @@ class Batcher:
             return
         try:
             with self._lock:
+                if self._closed:
+                    raise PipelineClosed(CLOSED)
                 self._queue.append(ticket)
             while not ticket.done:
                 self._step(ticket)
@@ -148,6 +152,17 @@ class Batcher:
             if not ticket.done:
                 ticket.left = True  # a plain store: from now on it is passed over, whatever comes between
                 self._leave(ticket)
+
+    def close(self) -> None:
+        """Release everybody who waits with :class:`PipelineClosed`; a batch that runs ends as it would."""
+        with self._lock:
+            self._closed = True
+            waiting = [ticket for ticket in self._queue if ticket.run is None]
+            self._queue.clear()
+            for ticket in waiting:
+                _settle_error(ticket, PipelineClosed(f"{self._label}: {CLOSED}"), None)
+        for ticket in waiting:
+            ticket.gate.open()
 
     def _serve_alone(self, ticket: Ticket[Any]) -> None:
         """For a call from inside the own body: the runner is busy with this very caller."""
@@ -275,7 +290,7 @@ def _has_rows(results: Any) -> bool:
     return hasattr(type(results), "__dlpack__") and len(results.shape) > 0
 
 
-def _settle_error(ticket: Ticket[Any], error: BaseException, ended_at: float) -> None:
+def _settle_error(ticket: Ticket[Any], error: BaseException, ended_at: float | None) -> None:
     """Give a caller an error of its own; one that cannot even be copied is given as it is."""
     try:
         ticket.error = own_copy(error)

@@ -125,7 +125,7 @@ class _Job(Generic[ItemT, ResultT]):
 class Crew:
     """Up to ``size`` daemon threads, started when first needed, shared fairly by all callers.
 
-    They end when the crew is garbage: they hold its queue, not the crew.
+    They end when the crew is closed or garbage: they hold its queue, not the crew.
     """
 
     def __init__(self, name: str, size: int) -> None:
@@ -134,7 +134,8 @@ class Crew:
         self._calls: queue.SimpleQueue[_Job[Any, Any] | None] = queue.SimpleQueue()
         self._threads: list[threading.Thread] = []
         self._lock = threading.Lock()
-        weakref.finalize(self, _dismiss, self._calls, self._threads).atexit = False
+        self._end = weakref.finalize(self, _dismiss, self._calls, self._threads)
+        self._end.atexit = False
 
     def call(self, job: _Job[Any, Any], helpers: int) -> None:
         """Ask for up to ``helpers`` threads to work on the job; returns at once."""
@@ -143,6 +144,10 @@ class Crew:
             self._start(wanted)
         for _ in range(wanted):
             self._calls.put(job)
+
+    def close(self) -> None:
+        """Let the threads end after the item that each has in hand; their callers do the rest alone."""
+        self._end()
 
     def _start(self, count: int) -> None:
         with self._lock:

@@ -9,9 +9,13 @@ import os
 import threading
 import weakref
 from collections.abc import Callable
-from typing import Any, TypeVar, cast
+from typing import Any, Final, TypeVar, cast
 
-__all__ = ["Owned"]
+from ml_pipes.errors import PipelineClosed
+
+__all__ = ["CLOSED", "Owned"]
+
+CLOSED: Final = "the pipeline was closed; make a new one, or close it after its last call"
 
 OwnedT = TypeVar("OwnedT")
 
@@ -19,12 +23,13 @@ _all: weakref.WeakSet[Owned] = weakref.WeakSet()
 
 
 class Owned:
-    """A place for one thing that lives as long as its holder."""
+    """A place for one thing that lives as long as its holder, or until it is closed."""
 
-    __slots__ = ("__weakref__", "_lock", "_made")
+    __slots__ = ("__weakref__", "_closed", "_lock", "_made")
 
     def __init__(self) -> None:
         self._made: Any = None
+        self._closed = False
         self._lock = threading.Lock()
         _all.add(self)
 
@@ -32,12 +37,28 @@ class Owned:
         """What was made first; when nothing was yet, made now, by one thread, the others waiting for it.
 
         What ``make`` raises goes to the caller, and the next one tries again.
+
+        Raises:
+            PipelineClosed: it was closed.
         """
-        if self._made is None:
+        made = self._made
+        if made is None:
             with self._lock:
+                if self._closed:
+                    raise PipelineClosed(CLOSED)
                 if self._made is None:
                     self._made = make()
-        return cast(OwnedT, self._made)
+                made = self._made
+        return cast(OwnedT, made)
+
+    def close(self) -> None:
+        """Close what was made, where it can be closed, and let nothing be made any more; twice is fine."""
+        with self._lock:
+            self._closed = True
+            made, self._made = self._made, None
+        close = getattr(made, "close", None)
+        if close is not None:
+            close()
 
     def _forget(self) -> None:
         self._made = None
