@@ -217,3 +217,37 @@ def test_a_step_twice_gives_the_same_and_leaves_its_input(step: object) -> None:
 
     np.testing.assert_array_equal(once, twice)
     assert registry["x"].tolist() == [[-1.5, 2], [3, 4]]
+
+
+@pytest.mark.parametrize("axis", [0, 1])
+def test_beside_nan_even_minus_infinity_is_the_largest(axis: int) -> None:
+    rows = np.array([[np.nan, -np.inf], [-np.inf, np.nan], [np.nan, np.nan], [np.nan, 1]])
+
+    places = argmax(rows if axis == 1 else rows.T, axis)
+
+    assert places.tolist() == [1, 0, 0, 1]
+
+
+@pytest.mark.parametrize("step", [Sigmoid("a"), Scale("a", 2.0), MultiplyTensors("a", "a")])
+def test_a_tensor_without_axes_stays_an_array(step: Sigmoid | Scale | MultiplyTensors) -> None:
+    result = step(TensorRegistry({"a": np.array(1.5, np.float32)}))["a"]
+
+    assert isinstance(result, np.ndarray)
+    assert (result.shape, result.dtype) == ((), np.float32)
+
+
+def test_one_factor_in_a_tuple_is_for_all_values() -> None:
+    registry = TensorRegistry({"a": np.ones((2, 4), np.float32)})
+
+    assert Scale("a", (2.0,))(registry)["a"].tolist() == [[2, 2, 2, 2], [2, 2, 2, 2]]
+
+
+def test_what_is_beyond_the_dtype_is_infinite_without_a_warning() -> None:
+    registry = TensorRegistry({"a": np.ones(2, np.float16)})
+
+    assert np.isinf(Scale("a", 1e6)(registry)["a"]).all()
+
+
+def test_none_is_no_dtype() -> None:
+    with pytest.raises(ValueError, match="AsType: None is no dtype; name one such as 'float32'"):
+        AsType(None)  # type: ignore[arg-type] # the mistake that is tested

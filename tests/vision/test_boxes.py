@@ -220,3 +220,15 @@ def test_a_score_that_is_a_table_is_an_error() -> None:
 def test_a_lowest_score_that_is_no_number_is_refused_when_built() -> None:
     with pytest.raises(ValueError, match="min_score must be a number, got nan"):
         FilterTensorsByScore(score="scores", min_score=float("nan"))
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
+@pytest.mark.parametrize("special", [np.inf, -np.inf])
+def test_boxes_without_end_raise_no_warning(dtype: str, special: float) -> None:
+    boxes = np.array([[special, 1, 2, 3], [1, 2, special, special], [special] * 4, [6e4] * 4], dtype)
+
+    for from_ in ("xyxy", "xywh", "cxcywh"):
+        for to in ("xyxy", "xywh", "cxcywh"):
+            assert convert_boxes(boxes, from_, to).dtype == dtype
+    assert box_areas(boxes).shape == (4,)
+    assert box_ious(boxes, boxes).shape == (4, 4)

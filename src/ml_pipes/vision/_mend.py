@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 import struct
+from typing import Any
 
 import cv2
 import numpy as np
@@ -52,10 +53,15 @@ def decoded(data: bytes, flags: int) -> npt.NDArray[np.uint8] | None:
         pixels = cv2.imdecode(buffer, flags)
     else:
         raw = cv2.imdecode(buffer, cv2.IMREAD_UNCHANGED)
-        pixels = None if raw is None else np.rint(raw.clip(0, white) * (255 / white)).astype(np.uint8)
+        pixels = None if raw is None else _of_255(raw, white)
     if pixels is not None and pixels.ndim == 2:
         pixels = cv2.cvtColor(pixels, cv2.COLOR_GRAY2BGR)
     return pixels  # type: ignore[return-value] # imdecode with these flags gives uint8
+
+
+def _of_255(raw: npt.NDArray[Any], white: int) -> npt.NDArray[np.uint8]:
+    numbers = raw.astype(np.uint32).clip(0, white)
+    return ((numbers * 255 + white // 2) // white).astype(np.uint8)
 
 
 def unsupported(data: bytes) -> str | None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import shutil
 import uuid
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -122,4 +123,6 @@ def _write_whole(path: Path, data: bytes) -> None:
             error.errno, f"SaveImage: cannot write the file: {error.strerror}", str(path)
         ) from error
     finally:
-        beside.unlink(missing_ok=True)
+        # Gone already when all went well; what went wrong is told, not that this did too.
+        with suppress(OSError):
+            beside.unlink(missing_ok=True)
