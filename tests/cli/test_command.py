@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -147,6 +148,17 @@ def test_an_interrupt_that_is_ignored_stays_ignored() -> None:
         signal.signal(signal.SIGINT, before)
 
     assert inside is signal.SIG_IGN
+
+
+def test_a_thread_that_is_not_interrupted_changes_nothing() -> None:
+    def handler() -> object:
+        with ending_at_once():
+            return signal.getsignal(signal.SIGINT)
+
+    with ThreadPoolExecutor(1) as pool:
+        inside = pool.submit(handler).result(timeout=10)
+
+    assert inside is signal.getsignal(signal.SIGINT)
 
 
 def _raising(error: BaseException):

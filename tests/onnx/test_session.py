@@ -59,6 +59,14 @@ def test_bytes_of_any_kind_are_a_model(relu: Path, kind) -> None:
     assert Infer(kind(content)).model_path == content
 
 
+def test_any_object_with_a_path_is_a_path(relu: Path) -> None:
+    class Located:
+        def __fspath__(self) -> str:
+            return str(relu)
+
+    assert Infer(Located()).model_path == relu  # type: ignore[arg-type] # what importlib.resources may give
+
+
 def test_what_is_neither_a_path_nor_bytes_is_refused() -> None:
     with pytest.raises(TypeError, match="Infer: a model is the path of its file, or its bytes, got None"):
         Infer(None)  # type: ignore[arg-type] # that is what is tested
@@ -110,10 +118,12 @@ def test_an_output_that_is_no_tensor_is_refused(make_model, tmp_path: Path) -> N
         Infer(path, input_layout="N")
 
 
-def test_without_onnx_runtime_the_room_names_the_extra_to_install() -> None:
-    program = "import sys; sys.modules['onnxruntime'] = None; import ml_pipes.onnx"
+@pytest.mark.parametrize("package", ["onnxruntime", "numpy"])
+def test_without_its_packages_the_room_names_the_extra_to_install(package: str) -> None:
+    program = f"import sys; sys.modules[{package!r}] = None; import ml_pipes.onnx"
+    said = 'ml_pipes.onnx needs numpy and onnxruntime; install them with: pip install "ml-pipes[onnx]"'
 
     ended = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
 
     assert ended.returncode == 1
-    assert 'ml_pipes.onnx needs onnxruntime; install it with: pip install "ml-pipes[onnx]"' in ended.stderr
+    assert said in ended.stderr

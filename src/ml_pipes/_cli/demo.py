@@ -97,10 +97,10 @@ def _show() -> Any:
 def _built(model: Path, output: Path, threshold: float) -> Pipeline[Any, Any]:
     try:
         from ml_pipes._demo.faces import draw_faces
+
+        return draw_faces(model, output, threshold)
     except ImportError as missing:
         raise CommandError(f'{missing}; or all of the demo: pip install "ml-pipes[demo]"') from missing
-    try:
-        return draw_faces(model, output, threshold)
     except ValueError as error:
         raise CommandError(str(error)) from error
 

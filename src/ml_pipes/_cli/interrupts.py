@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import os
 import signal
-import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
+from typing import Any
 
 __all__ = ["INTERRUPTED", "ending_at_once"]
 
@@ -24,15 +24,21 @@ def ending_at_once() -> Iterator[None]:
 
     An exception inside the start of a native module becomes another error there, or a crash.
     """
-    ours = threading.current_thread() is threading.main_thread()
-    if not ours or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
+    if signal.getsignal(signal.SIGINT) is not signal.default_int_handler or not _handled_by(_end):
         yield
         return
-    signal.signal(signal.SIGINT, _end)
     try:
         yield
     finally:
-        signal.signal(signal.SIGINT, signal.default_int_handler)
+        _handled_by(signal.default_int_handler)
+
+
+def _handled_by(handler: Callable[[int, FrameType | None], Any]) -> bool:
+    try:
+        signal.signal(signal.SIGINT, handler)
+    except ValueError:
+        return False  # not in the main thread, which alone is interrupted
+    return True
 
 
 def _end(_number: int, _frame: FrameType | None) -> None:

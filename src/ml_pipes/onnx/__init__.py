@@ -15,7 +15,7 @@ except ImportError as missing:
     if missing.name not in ("numpy", "onnxruntime") and "ml-pipes[vision]" not in str(missing):
         raise
     raise ImportError(
-        'ml_pipes.onnx needs onnxruntime; install it with: pip install "ml-pipes[onnx]"'
+        'ml_pipes.onnx needs numpy and onnxruntime; install them with: pip install "ml-pipes[onnx]"'
     ) from missing
 
 __all__ = [
