@@ -121,9 +121,9 @@ def finite_corners(boxes: Array) -> npt.NDArray[np.float64]:
         How much boxes overlap stays the same. NaN stays NaN.
     """
     corners = boxes.astype(np.float64)
-    sizes = np.abs(corners)
-    if not (sizes > _LARGE).any():
+    if corners.size == 0 or (corners.max() <= _LARGE and corners.min() >= -_LARGE):
         return corners
+    sizes = np.abs(corners)
     largest = np.max(sizes, where=np.isfinite(sizes), initial=_LARGE)
     smaller = np.ldexp(corners, int(np.log2(_LARGE) - np.log2(largest)))
     return np.clip(smaller, -_FAR, _FAR)

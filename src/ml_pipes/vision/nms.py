@@ -67,10 +67,12 @@ def nms(
     _check_shapes(boxes, scores, classes)
     candidates = np.flatnonzero(scores >= conf_threshold)
     order = candidates[ranking(scores[candidates])]
-    numberless = np.isnan(boxes[order]).any(axis=1) if boxes.dtype.kind == "f" else np.zeros(len(order), bool)
-    without, order = order[numberless], order[~numberless]
-    corners = finite_corners(boxes[order]).T
-    kept = order[_best(np.ascontiguousarray(corners), classes[order], iou_threshold, max_detections)]
+    best, without = boxes[order], order[:0]
+    if np.isnan(best).any():
+        numberless = np.isnan(best).any(axis=1)
+        without, order, best = order[numberless], order[~numberless], best[~numberless]
+    corners = np.ascontiguousarray(finite_corners(best).T)
+    kept = order[_best(corners, classes[order], iou_threshold, max_detections)]
     return np.concatenate([kept, without])[:max_detections].astype(np.int64, copy=False)
 
 
