@@ -1,22 +1,20 @@
 """Following a path into a value.
 
-Knows mappings, sequences and attributes. Knows nothing of pipelines.
+Knows how the steps of a path lead from one value to the next. Knows nothing of pipelines.
 """
 
 from __future__ import annotations
 
-import inspect
-from collections.abc import Collection, Mapping
 from dataclasses import dataclass
-from types import MemberDescriptorType
 from typing import Any, TypeVar
 
 from ml_pipes.errors import SelectorIndexError, SelectorRuntimeError
+from ml_pipes.selector.look import MISSING, at_index, kind_of, under_name
 from ml_pipes.selector.path import SelectorInput, SelectorPart, parse_path, render_path
+from ml_pipes.selector.write import SelectedField
 
 __all__ = ["Selector"]
 
-_MISSING = object()
 _ErrorT = TypeVar("_ErrorT", SelectorRuntimeError, SelectorIndexError)
 
 
@@ -44,20 +42,40 @@ class Selector:
         """
         for at, part in enumerate(self.steps):
             try:
-                found = _index(value, part) if isinstance(part, int) else _name(value, part)
+                found = at_index(value, part) if isinstance(part, int) else under_name(value, part)
             except IndexError:
                 raise self._error(SelectorIndexError, at, value, error_prefix, root_label) from None
-            if found is _MISSING:
+            if found is MISSING:
                 raise self._error(SelectorRuntimeError, at, value, error_prefix, root_label)
             value = found
         return value
 
-    def select_value_or_missing(self, value: Any, *, missing: Any = _MISSING, root_label: str = "x") -> Any:
+    def select_value_or_missing(self, value: Any, *, missing: Any = MISSING, root_label: str = "x") -> Any:
         """The value at the path, or ``missing`` when a part of it is not there."""
         try:
             return self.select_value(value, root_label=root_label)
-        except (SelectorRuntimeError, SelectorIndexError):
+        except (SelectorRuntimeError, SelectorIndexError) as error:
+            if error.selector is not self:  # it comes from inside a property
+                raise
             return missing
+
+    def select_field(self, value: Any, *, root_label: str = "x") -> SelectedField:
+        """The place at the path, to be written to; nothing is looked up before it is.
+
+        Raises:
+            ValueError: the path has no part: the value itself has no place.
+        """
+        if not self.steps:
+            raise ValueError("select_field needs a path of at least one part, such as 'boxes' or 0")
+        parent = Selector(self.steps[:-1])
+        return SelectedField(
+            value,
+            parent,
+            self.steps[-1],
+            parent.render_path(root_label),
+            self.render_path(root_label),
+            root_label,
+        )
 
     def _error(
         self, kind: type[_ErrorT], at: int, value: Any, error_prefix: str | None, root_label: str
@@ -68,51 +86,7 @@ class Selector:
         path = self.render_path(root_label)
         return kind(
             f"{prefix}cannot resolve {path}: {self.render_path(root_label, at)} "
-            f"is {_kind(value)} and has no {wanted}",
+            f"is {kind_of(value)} and has no {wanted}",
             selector=self,
             path=path,
         )
-
-
-def _index(value: Any, index: int) -> Any:
-    if isinstance(value, Mapping):
-        return value.get(index, _MISSING)
-    if isinstance(value, str | bytes) or not hasattr(type(value), "__getitem__"):
-        return _MISSING
-    return value[index]
-
-
-def _name(value: Any, name: str) -> Any:
-    if isinstance(value, Mapping):
-        return value.get(name, _MISSING)
-    # Asked without running a property, so that an error inside one is not taken for a missing name.
-    static = inspect.getattr_static(value, name, _MISSING)
-    if static is not _MISSING and not isinstance(static, MemberDescriptorType):
-        return getattr(value, name)
-    if name in _keys(value):
-        return value[name]
-    if static is _MISSING and not _answers_names(type(value)):
-        return _MISSING
-    try:
-        return getattr(value, name)  # an unset slot, or a name that the class looks up in its own way
-    except AttributeError:
-        return _MISSING
-
-
-def _keys(value: Any) -> Collection[Any]:
-    """The names that ``value[name]`` takes: of things with ``keys()``, and of structured arrays."""
-    if hasattr(type(value), "keys") and hasattr(type(value), "__getitem__"):
-        return tuple(value.keys())
-    names = getattr(getattr(value, "dtype", None), "names", None)
-    return names if isinstance(names, tuple) else ()
-
-
-def _answers_names(kind: type) -> bool:
-    """Attributes of such objects cannot be seen without asking for them."""
-    plain: Any = object.__getattribute__
-    return hasattr(kind, "__getattr__") or kind.__getattribute__ is not plain
-
-
-def _kind(value: Any) -> str:
-    size = f" of {len(value)}" if isinstance(value, list | tuple | Mapping) else ""
-    return f"a {type(value).__name__}{size}"

@@ -1,0 +1,51 @@
+"""Iterables that an operator draws items from, and closes.
+
+Knows iterators. Knows nothing of what the items are.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, TypeVar
+
+from ml_pipes.standard.items import items_of
+
+__all__ = ["check_items", "close_source", "drawn_from"]
+
+ItemT = TypeVar("ItemT")
+
+
+def check_items(value: Any, place: str) -> None:
+    """The value has items, told without asking for its iterator: a data loader's starts its workers.
+
+    Raises:
+        StepInputError: it is text, bytes, a mapping, or no iterable.
+    """
+    is_whole = isinstance(value, str | bytes | bytearray | memoryview | Mapping)
+    if is_whole or not isinstance(value, Iterable):
+        items_of(value, place)  # which says what is wrong
+
+
+@contextlib.contextmanager
+def drawn_from(value: Iterable[ItemT], place: str) -> Iterator[Iterator[ItemT]]:
+    """The items of a value, whose iterator is closed at the end, whichever end it is.
+
+    Raises:
+        StepInputError: it has no items: text, bytes, a mapping, no iterable.
+    """
+    items = items_of(value, place)
+    try:
+        yield items
+    except BaseException:
+        with contextlib.suppress(Exception):  # the failure of an item comes before one of the closing
+            close_source(items)
+        raise
+    close_source(items)
+
+
+def close_source(source: Any) -> None:
+    """Close what can be closed."""
+    close = getattr(source, "close", None)
+    if close is not None:
+        close()
