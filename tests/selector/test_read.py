@@ -109,3 +109,13 @@ class PropertyOnly:
     @property
     def broken(self) -> int:
         raise AttributeError("inside the property")
+
+
+def test_a_selector_error_inside_a_property_is_not_a_missing_value_either() -> None:
+    class Nested:
+        @property
+        def inner(self) -> Any:
+            return Selector(("size",)).select_value({})
+
+    with pytest.raises(SelectorRuntimeError, match="has no key or attribute 'size'"):
+        Selector(("inner",)).select_value_or_missing(Nested(), missing=None)

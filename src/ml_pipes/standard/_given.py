@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable
 from types import FunctionType, MethodType
 from typing import Any
 
@@ -102,11 +101,12 @@ def _ufunc_parameters(fn: Any) -> list[inspect.Parameter]:
     return [inspect.Parameter(name, inspect.Parameter.POSITIONAL_ONLY) for name in names]
 
 
-def _is_native(fn: Callable[..., Any]) -> bool:
-    """A function that is not written in Python."""
-    if isinstance(fn, FunctionType | MethodType | functools.partial | type):
+def _is_native(fn: Any) -> bool:
+    """A function or class that is not written in Python."""
+    if isinstance(fn, FunctionType | MethodType | functools.partial):
         return False
-    return not isinstance(type(fn).__call__, FunctionType)
+    owner, names = (fn, ("__new__", "__init__")) if isinstance(fn, type) else (type(fn), ("__call__",))
+    return not any(isinstance(getattr(owner, name), FunctionType) for name in names)
 
 
 def _is_option(parameter: inspect.Parameter) -> bool:

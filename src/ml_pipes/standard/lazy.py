@@ -44,7 +44,7 @@ class LazyPerItem(RegionOpener[Iterable[ItemT], Iterator[Any]]):
 
     closing_type = StreamItems
 
-    def run(self, value: Iterable[ItemT], body: Body[ItemT, Any]) -> Iterator[Any]:
+    def run(self, value: Iterable[ItemT], body: Body[ItemT, Any]) -> ItemStream:
         check_items(value, "LazyPerItem")
         return ItemStream(value, body)
 
@@ -75,7 +75,7 @@ class ItemStream(Iterator[Any]):
         self._label = body.label
         self._body: Body[Any, Any] | None = body
         self._source: Iterable[Any] | None = source
-        self._items: Iterator[Any] | None = source if isinstance(source, Iterator) else None
+        self._items: Iterator[Any] | None = None
 
     def __iter__(self) -> ItemStream:
         return self
@@ -168,5 +168,7 @@ class ItemStream(Iterator[Any]):
 
     def _end(self) -> None:
         """Let go of the steps, and close the source; for whoever has the token."""
-        items, self._items, self._source, self._body = self._items, None, None, None
-        close_source(items)
+        items, source = self._items, self._source
+        self._items = self._source = self._body = None
+        # A list that was never asked for its iterator has nothing to close; a generator has.
+        close_source(source if items is None and isinstance(source, Iterator) else items)
