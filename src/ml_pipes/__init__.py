@@ -10,7 +10,7 @@ The house, from the roof down; imports look down, never up::
       vision/        pictures: decode, resize, normalise, boxes, suppression, drawing
       onnx/          models in ONNX Runtime: Infer, Extract, Distribute
       tensor/        arrays with names, and steps that work on them
-      standard/      steps for any value: Batch, Scatter, PerItem, Store, Recall, Pick, Select
+      standard/      steps for any value: Batch, Scatter, PerItem, Store, Recall, Pick, Map, Filter, Take, ...
       core.py        front door of the engine
       pipeline.py    Pipeline, Embed, Inline
       _engine/       a list becomes a plan; a driver carries a value through it
@@ -51,7 +51,16 @@ if TYPE_CHECKING:
     from ml_pipes.standard import (
         Batch,
         CollectItems,
+        Distinct,
+        DistinctBy,
+        DropNull,
+        Filter,
+        FilterNotNull,
         Gather,
+        LazyPerItem,
+        Map,
+        MapNotNull,
+        MapValue,
         PerItem,
         Pick,
         Recall,
@@ -59,7 +68,11 @@ if TYPE_CHECKING:
         Select,
         SideEffectOp,
         Store,
+        StreamItems,
+        Take,
+        TakeWhile,
         UnBatch,
+        WrapMappingInObject,
     )
 
 __version__ = "0.1.0"
@@ -69,9 +82,18 @@ __all__ = [
     "Batch",
     "CollectItems",
     "Context",
+    "Distinct",
+    "DistinctBy",
+    "DropNull",
     "Embed",
+    "Filter",
+    "FilterNotNull",
     "Gather",
     "Inline",
+    "LazyPerItem",
+    "Map",
+    "MapNotNull",
+    "MapValue",
     "Operator",
     "PerItem",
     "Pick",
@@ -83,7 +105,11 @@ __all__ = [
     "Select",
     "SideEffectOp",
     "Store",
+    "StreamItems",
+    "Take",
+    "TakeWhile",
     "UnBatch",
+    "WrapMappingInObject",
     "__version__",
     "embed",
     "inline",

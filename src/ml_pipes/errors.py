@@ -81,7 +81,7 @@ class _SelectorError(PipelineError):
 
 
 class SelectorRuntimeError(_SelectorError, TypeError):
-    """A path names a key or an attribute that the value does not have."""
+    """A path names a key or an attribute that the value does not have, or that cannot be written."""
 
 
 class SelectorIndexError(_SelectorError, IndexError):

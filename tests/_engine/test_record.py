@@ -11,7 +11,18 @@ import pytest
 
 from ml_pipes.collectors import CaptureCollector
 from ml_pipes.core import SHORT_CIRCUIT, Pipeline
-from ml_pipes.standard import Batch, CollectItems, Gather, PerItem, Scatter, Store, UnBatch
+from ml_pipes.standard import (
+    Batch,
+    CollectItems,
+    Gather,
+    LazyPerItem,
+    PerItem,
+    Scatter,
+    Store,
+    StreamItems,
+    Take,
+    UnBatch,
+)
 from ml_pipes.tracing import InvocationTrace, TraceCollector
 
 
@@ -155,3 +166,24 @@ def test_a_failed_item_was_seen_and_not_emitted() -> None:
         pipeline([1, 2, 0, 4])
 
     assert last(collector).spans[0].attributes == {"seen": 3, "emitted": 2, "dropped": 0}
+
+
+def test_what_a_stream_does_after_its_call_is_not_in_the_trace() -> None:
+    pipeline, collector = traced([LazyPerItem(), lambda value: value, StreamItems()])
+
+    stream = pipeline(range(1000))
+    first = next(stream)
+    seen = len(last(collector).spans[0].runs)
+
+    assert first == 0
+    assert seen == 0
+    assert len(list(stream)) == 999
+    assert last(collector).spans[0].attributes == {"seen": 0, "emitted": 0, "dropped": 0}
+
+
+def test_what_a_stream_does_within_its_call_is_in_the_trace() -> None:
+    pipeline, collector = traced([LazyPerItem(), lambda value: value, StreamItems(), Take(2)])
+
+    pipeline(range(1000))
+
+    assert [run.item for run in last(collector).spans[0].runs] == [0, 1]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import re
 import tomllib
 from pathlib import Path
@@ -66,6 +67,17 @@ def test_every_make_command_that_the_papers_give_is_in_the_makefile(root: Path, 
     given = set(re.findall(r"\bmake ([a-z]+)(?=[\s`]|$)", _code(text)))
 
     assert given - set(re.findall(r"^([a-z]+):.*##", makefile, re.MULTILINE)) == set()
+
+
+@pytest.mark.parametrize("room", ["standard", "tensor", "vision", "onnx", "collectors"])
+def test_the_list_of_steps_names_all_that_a_room_offers_and_nothing_else(root: Path, room: str) -> None:
+    listed = (root / "docs" / "operators.md").read_text(encoding="utf-8")
+    section = listed.partition(f"## `ml_pipes.{room}`")[2].partition("\n## ")[0]
+
+    named = set(re.findall(r"^\| `(\w+)`", section, re.MULTILINE))
+    named |= set(re.findall(r"`(\w+)`", section.partition("\nFunctions: ")[2]))
+
+    assert named == set(importlib.import_module(f"ml_pipes.{room}").__all__)
 
 
 def _dependencies(root: Path) -> set[str]:

@@ -11,8 +11,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from ml_pipes.core import Pipeline
 from ml_pipes.errors import ModelInputError
 from ml_pipes.onnx import Distribute, Infer, RuntimeOutputs
+from ml_pipes.standard import Gather, Scatter
 from ml_pipes.tensor import Collate, TensorPayload
 
 pytestmark = pytest.mark.models
@@ -64,6 +66,19 @@ def test_on_two_threads_a_batch_differs_by_rounding_alone(centerface: Path) -> N
 def five_items() -> list[TensorPayload]:
     rng = np.random.default_rng(3)
     return [TensorPayload(rng.random((1, 3, 96, 64), np.float32) * 255, "NCHW", "float32") for _ in range(5)]
+
+
+def test_three_tensors_of_different_widths_through_scatter_give_three_results(infer: Infer) -> None:
+    widths = [32, 96, 64]
+    tensors = [TensorPayload(np.zeros((1, 3, 32, width), np.float32), "NCHW", "float32") for width in widths]
+
+    results = Pipeline([Scatter(3), infer, Gather()])(tensors)
+
+    assert [result.tensors[0].array.shape for result in results] == [
+        (1, 1, 8, 8),
+        (1, 1, 8, 24),
+        (1, 1, 8, 16),
+    ]
 
 
 def test_fifteen_results_kept_are_fifteen_results(infer: Infer) -> None:

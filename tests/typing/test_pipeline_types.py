@@ -1,4 +1,4 @@
-"""What a type checker makes of a program that uses pipelines: ``mypy --strict`` reads this file, pytest runs it."""
+"""What a type checker makes of a program that uses pipelines: mypy reads this file, pytest runs it."""
 
 from __future__ import annotations
 

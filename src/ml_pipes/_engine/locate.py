@@ -23,7 +23,7 @@ def note_step(error: BaseException, label: str, *, leaf: bool) -> None:
     places: tuple[str, ...] = error.__dict__.get(_PLACES, ())
     if not places or (leaf and places[0] == label):
         places = (label,)
-    elif places[-1].startswith("item "):
+    elif places[-1].startswith("item ") and " of " not in places[-1]:
         places = (*places[:-1], f"{places[-1]} of {label}")
     elif places[-1] != label:
         places = (*places, f"in {label}")

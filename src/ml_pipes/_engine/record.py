@@ -23,14 +23,20 @@ __all__ = ["NO_RECORD", "NO_REGION", "Recorder", "RegionRecord"]
 class RegionRecord:
     """The runs of one region's body within one run of the steps around it."""
 
-    __slots__ = ("runs", "ticket")
+    __slots__ = ("closed", "runs", "ticket")
 
     def __init__(self) -> None:
+        self.closed = False
         self.runs: list[Recorder] = []
         self.ticket: Ticket[Any] | None = None
 
-    def run(self, item: int | None) -> Recorder:
-        """A recorder for one more run of the body, on any thread."""
+    def run(self, item: int | None) -> Recorder | _NoRecord:
+        """A recorder for one more run of the body, on any thread.
+
+        A stream may be read after its call, without end: what comes after the delivery is not recorded.
+        """
+        if self.closed:
+            return NO_RECORD
         recorder = Recorder(item)
         self.runs.append(recorder)
         return recorder
@@ -39,11 +45,12 @@ class RegionRecord:
 class Recorder:
     """One run: a row per step ``(step, started, ended, error, dropped, region)``."""
 
-    __slots__ = ("_region", "_rows", "_started", "_thread", "item")
+    __slots__ = ("_count", "_region", "_rows", "_started", "_thread", "item")
 
     def __init__(self, item: int | None = None) -> None:
         self.item = item
         self._rows: list[tuple[Step, float, float, bool, bool, RegionRecord | None]] = []
+        self._count: int | None = None
         self._region: RegionRecord | None = None
         self._thread = thread_id()
         self._started = now()
@@ -68,8 +75,18 @@ class Recorder:
         """The run ended with a short-circuit."""
         return bool(self._rows) and self._rows[-1][4]
 
+    def close(self) -> None:
+        """Nothing that comes later, on whichever thread, belongs to the trace any more."""
+        self._count = len(self._rows)
+        for row in self._rows:
+            region = row[5]
+            if region is not None:
+                region.closed = True
+                for run in region.runs:
+                    run.close()
+
     def trace(self, batch_size: float | None = None) -> InvocationTrace:
-        """The run as a trace; nothing may be added after it."""
+        """The run as a trace."""
         ended = self._rows[-1][2] if self._rows else self._started
         return InvocationTrace(
             self._spans,
@@ -81,7 +98,7 @@ class Recorder:
         )
 
     def _spans(self) -> Iterator[StepSpan]:
-        for step, started, ended, error, dropped, region in self._rows:
+        for step, started, ended, error, dropped, region in self._rows[: self._count]:
             if region is None:
                 yield StepSpan(
                     step.label,

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, TypeVar
+from typing import Any, NoReturn, TypeVar
 
-from ml_pipes.standard.items import items_of
+from ml_pipes.errors import StepInputError
 
-__all__ = ["check_items", "close_source", "drawn_from"]
+__all__ = ["check_items", "close_source", "drawn_from", "items_of"]
 
 ItemT = TypeVar("ItemT")
 
@@ -24,7 +24,20 @@ def check_items(value: Any, place: str) -> None:
     """
     is_whole = isinstance(value, str | bytes | bytearray | memoryview | Mapping)
     if is_whole or not isinstance(value, Iterable):
-        items_of(value, place)  # which says what is wrong
+        _refuse(value, place)
+
+
+def items_of(value: Iterable[ItemT], place: str) -> Iterator[ItemT]:
+    """An iterator over the items of a value, where it has items in the sense of a region.
+
+    Raises:
+        StepInputError: it is text, bytes, a mapping, or no iterable.
+    """
+    check_items(value, place)
+    try:
+        return iter(value)
+    except TypeError:  # an array without axes says that it can be iterated, and cannot
+        _refuse(value, place)
 
 
 @contextlib.contextmanager
@@ -49,3 +62,10 @@ def close_source(source: Any) -> None:
     close = getattr(source, "close", None)
     if close is not None:
         close()
+
+
+def _refuse(value: Any, place: str) -> NoReturn:
+    raise StepInputError(
+        f"{place} requires an item iterable boundary, got {type(value).__name__}; "
+        "the step before must return a list or another iterable of items"
+    ) from None

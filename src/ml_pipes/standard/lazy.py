@@ -14,8 +14,7 @@ from ml_pipes.control import SHORT_CIRCUIT
 from ml_pipes.errors import RegionError
 from ml_pipes.operator import Operator
 from ml_pipes.region import Body, RegionCloser, RegionOpener
-from ml_pipes.standard._sources import check_items, close_source
-from ml_pipes.standard.items import items_of
+from ml_pipes.standard._sources import check_items, close_source, items_of
 
 __all__ = ["ItemStream", "LazyPerItem", "StreamItems"]
 

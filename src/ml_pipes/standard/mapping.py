@@ -25,7 +25,7 @@ _DROPPED: Any = SHORT_CIRCUIT  # what no annotation of a result names
 
 @Operator
 class Map(Generic[ValueT, MappedT]):
-    """Go on with ``fn(current)``; a tuple is given whole. ``Map[T, U](fn)`` states the types.
+    """Go on with ``fn(current)``; a tuple is given whole. ``Map[T, U]`` states the types.
 
     Args:
         fn: any callable of one value: a function, a class, a builtin such as ``str`` or ``np.sqrt``.

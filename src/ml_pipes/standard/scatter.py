@@ -14,7 +14,7 @@ from ml_pipes.control import SHORT_CIRCUIT
 from ml_pipes.operator import Operator
 from ml_pipes.region import Body, RegionCloser, RegionOpener
 from ml_pipes.standard._checks import check_count
-from ml_pipes.standard.items import items_of
+from ml_pipes.standard._sources import items_of
 
 __all__ = ["Gather", "Scatter"]
 
