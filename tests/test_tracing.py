@@ -22,7 +22,7 @@ def test_spans_given_as_a_function_are_made_once_and_only_when_read() -> None:
         made.append(1)
         return [StepSpan("0:a", 0.0, 1.0)]
 
-    trace = InvocationTrace(spans, 1.0)
+    trace = InvocationTrace.later(spans, (1.0, None, None, 0.0, None, None))
     before = list(made)
 
     assert [span.label for span in trace.spans] == ["0:a"]

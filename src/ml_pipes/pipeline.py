@@ -239,7 +239,6 @@ def _traced(plan: Plan, value: Any, collector: TraceCollector) -> Any:
     try:
         return run(plan, value, recorder)
     finally:
-        recorder.close()
         try:
             collector.on_trace(recorder.trace())
         except Exception:

@@ -10,9 +10,12 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, TypeAlias
 
 __all__ = ["InvocationTrace", "StepSpan", "TraceCollector", "mean_trace"]
+
+# total_duration_s, batch_size, workers, start_time, thread, item: in one tuple, since a trace is made per call.
+_About: TypeAlias = tuple[float, float | None, int | None, float, int | None, int | None]
 
 
 @dataclass(frozen=True)
@@ -55,15 +58,21 @@ class StepSpan:
 class InvocationTrace:
     """The spans of one run; immutable.
 
-    ``spans`` may be given as a function that makes them: a trace that nobody
-    reads then costs next to nothing.
+    Args:
+        spans: one per step, in order; a failed run ends with the step that failed.
+        total_duration_s: seconds from the first step's start to the last one's end.
+        batch_size: how many items the region had that this run, or mean of runs, is the body of.
+        workers: how many workers that region may use.
+        start_time: when the run began, seconds of ``time.perf_counter``.
+        thread: the thread that the run was on.
+        item: which item of its region the run was for.
     """
 
-    __slots__ = ("_batch_size", "_item", "_spans", "_start_time", "_thread", "_total_duration_s", "_workers")
+    __slots__ = ("_about", "_spans")
 
     def __init__(
         self,
-        spans: Iterable[StepSpan] | Callable[[], Iterable[StepSpan]] = (),
+        spans: Iterable[StepSpan] = (),
         total_duration_s: float = 0.0,
         batch_size: float | None = None,
         workers: int | None = None,
@@ -72,63 +81,74 @@ class InvocationTrace:
         thread: int | None = None,
         item: int | None = None,
     ) -> None:
-        self._spans = spans if callable(spans) else tuple(spans)
-        self._total_duration_s = total_duration_s
-        self._batch_size = batch_size
-        self._workers = workers
-        self._start_time = start_time
-        self._thread = thread
-        self._item = item
+        self._spans: tuple[StepSpan, ...] | Callable[[], Iterable[StepSpan]] = tuple(spans)
+        self._about: _About = (total_duration_s, batch_size, workers, start_time, thread, item)
+
+    @classmethod
+    def later(cls, make_spans: Callable[[], Iterable[StepSpan]], about: _About) -> InvocationTrace:
+        """A trace whose spans are made when somebody reads them: one that nobody reads costs next to nothing.
+
+        Args:
+            make_spans: gives the spans, the same each time.
+            about: the other arguments of a trace, in their order.
+        """
+        trace = cls.__new__(cls)
+        trace._spans, trace._about = make_spans, about  # noqa: SLF001 - made on the line above
+        return trace
 
     @property
     def spans(self) -> Sequence[StepSpan]:
         """One span a step, in order; a failed run ends with the step that failed."""
-        if callable(self._spans):
-            self._spans = tuple(self._spans())
-        return self._spans
+        spans = self._spans
+        if callable(spans):
+            self._spans = spans = tuple(spans())
+        return spans
 
     @property
     def total_duration_s(self) -> float:
         """Seconds from the first step's start to the last one's end."""
-        return self._total_duration_s
+        return self._about[0]
 
     @property
     def batch_size(self) -> float | None:
         """How many items the region had that this run, or mean of runs, is the body of."""
-        return self._batch_size
+        return self._about[1]
 
     @property
     def workers(self) -> int | None:
         """How many workers that region may use."""
-        return self._workers
+        return self._about[2]
 
     @property
     def start_time(self) -> float:
         """When the run began, seconds of ``time.perf_counter``."""
-        return self._start_time
+        return self._about[3]
 
     @property
     def thread(self) -> int | None:
         """The thread that the run was on."""
-        return self._thread
+        return self._about[4]
 
     @property
     def item(self) -> int | None:
         """Which item of its region the run was for."""
-        return self._item
+        return self._about[5]
 
     def span_fractions(self) -> dict[str, float]:
         """Label -> share of the total, 0 to 1; all 0 when the total is 0."""
-        total = self._total_duration_s
+        total = self.total_duration_s
         return {span.label: span.duration_s / total if total else 0.0 for span in self.spans}
 
     def __repr__(self) -> str:
         labels = ", ".join(span.label for span in self.spans)
-        return f"InvocationTrace([{labels}], {self._total_duration_s * 1e3:.3f} ms)"
+        return f"InvocationTrace([{labels}], {self.total_duration_s * 1e3:.3f} ms)"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        state = {name: getattr(self, name) for name in self.__slots__ if name != "_spans"}
-        return InvocationTrace, (self.spans,), (None, state)
+        return _restored, (tuple(self.spans), self._about)
+
+
+def _restored(spans: tuple[StepSpan, ...], about: _About) -> InvocationTrace:
+    return InvocationTrace.later(lambda: spans, about)
 
 
 class TraceCollector(ABC):

@@ -45,20 +45,22 @@ class RegionRecord:
 class Recorder:
     """One run: a row per step ``(step, started, ended, error, dropped, region)``."""
 
-    __slots__ = ("_count", "_region", "_rows", "_started", "_thread", "item")
+    __slots__ = ("_count", "_region", "_regions", "_rows", "_started", "_thread", "item")
 
     def __init__(self, item: int | None = None) -> None:
         self.item = item
         self._rows: list[tuple[Step, float, float, bool, bool, RegionRecord | None]] = []
         self._count: int | None = None
         self._region: RegionRecord | None = None
+        self._regions: list[RegionRecord] | None = None
         self._thread = thread_id()
         self._started = now()
 
     def region(self) -> RegionRecord:
         """The record of the region that runs next; it goes into the next row."""
-        self._region = RegionRecord()
-        return self._region
+        self._region = region = RegionRecord()
+        self._regions = [*(self._regions or ()), region]
+        return region
 
     def add(self, step: Step, started: float, value: Any, *, error: bool = False) -> None:
         """The step ended now, with this value or with an error."""
@@ -75,26 +77,21 @@ class Recorder:
         """The run ended with a short-circuit."""
         return bool(self._rows) and self._rows[-1][4]
 
-    def close(self) -> None:
+    def _close(self) -> None:
         """Nothing that comes later, on whichever thread, belongs to the trace any more."""
         self._count = len(self._rows)
-        for row in self._rows:
-            region = row[5]
-            if region is not None:
-                region.closed = True
-                for run in region.runs:
-                    run.close()
+        for region in self._regions or ():
+            region.closed = True
+            for run in region.runs:
+                run._close()  # noqa: SLF001 - of its own kind
 
     def trace(self, batch_size: float | None = None) -> InvocationTrace:
-        """The run as a trace."""
+        """The run as a trace, in which nothing changes any more."""
+        self._close()
         ended = self._rows[-1][2] if self._rows else self._started
-        return InvocationTrace(
-            self._spans,
-            ended - self._started,
-            batch_size,
-            start_time=self._started,
-            thread=self._thread,
-            item=self.item,
+        started = self._started
+        return InvocationTrace.later(
+            self._spans, (ended - started, batch_size, None, started, self._thread, self.item)
         )
 
     def _spans(self) -> Iterator[StepSpan]:
