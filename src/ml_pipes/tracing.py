@@ -14,7 +14,7 @@ from typing import Any, TypeAlias
 
 __all__ = ["InvocationTrace", "StepSpan", "TraceCollector", "mean_trace"]
 
-# total_duration_s, batch_size, workers, start_time, thread, item: in one tuple, since a trace is made per call.
+# total_duration_s, batch_size, workers, start_time, thread, item: one tuple, since a trace is made per call.
 _About: TypeAlias = tuple[float, float | None, int | None, float, int | None, int | None]
 
 
