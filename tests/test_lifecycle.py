@@ -7,12 +7,14 @@ import gc
 import pickle
 import threading
 from threading import Barrier, Event
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from ml_pipes.core import Embed, Pipeline
+from ml_pipes.core import Embed, Pipeline, RegionCloser, RegionOpener
 from ml_pipes.errors import PipelineClosed
+from ml_pipes.region import Body
 from ml_pipes.standard import Batch, Gather, Scatter, UnBatch
 
 
@@ -114,6 +116,74 @@ def test_close_ends_the_threads() -> None:
 
     assert len(threads) == 2
     assert not any(thread.is_alive() for thread in threads)
+
+
+def test_close_releases_those_who_came_before_the_list_grew(start: Any) -> None:
+    entered = threading.Semaphore(0)
+    pipeline: Pipeline[Any, Any] = Pipeline(
+        [lambda value: (entered.release(), value)[1], Batch(8, timeout=60), items_of, UnBatch()]
+    )
+    caller = start(pipeline, 1)
+    assert entered.acquire(timeout=10)
+
+    pipeline.extend([abs])
+    pipeline.close()
+
+    assert isinstance(caller.exception(timeout=5), PipelineClosed)
+
+
+def test_those_who_came_before_and_after_the_list_grew_meet_in_its_batch(start: Any) -> None:
+    entered = threading.Semaphore(0)
+    pipeline: Pipeline[Any, Any] = Pipeline(
+        [lambda value: (entered.release(), value)[1], Batch(2, timeout=60), items_of, UnBatch()]
+    )
+    before = start(pipeline, 1)
+    assert entered.acquire(timeout=10)
+
+    pipeline.extend([lambda value: -value])
+
+    assert pipeline(2) == -2
+    assert before.result(timeout=5) == 1
+
+
+def test_closing_while_a_scatter_begins_leaves_no_thread(start: Any) -> None:
+    before = our_threads()
+    for _ in range(50):
+        pipeline: Pipeline[Any, Any] = Pipeline([Scatter(8), abs, Gather()])
+        caller = start(pipeline, range(20))
+        pipeline.close()
+        assert isinstance(caller.exception(timeout=10), PipelineClosed | type(None))
+    for thread in our_threads() - before:
+        thread.join(timeout=10)
+
+    assert our_threads() - before == set()
+
+
+def test_a_region_that_fails_to_close_does_not_keep_the_others_open() -> None:
+    closed: list[str] = []
+
+    class End(RegionCloser):
+        pass
+
+    class Holding(RegionOpener[Any, Any]):
+        closing_type = End
+
+        def run(self, value: Any, body: Body[Any, Any]) -> Any:
+            body.own(lambda label: SimpleNamespace(close=lambda: _fail_to_close(closed, label)))
+            return body(value)
+
+    pipeline: Pipeline[Any, Any] = Pipeline([Holding(), End(), Holding(), End()])
+    pipeline(1)
+
+    with pytest.raises(OSError, match="will not close"):
+        pipeline.close()
+
+    assert sorted(closed) == ["0:Holding", "2:Holding"]
+
+
+def _fail_to_close(closed: list[str], label: str) -> None:
+    closed.append(label)
+    raise OSError("will not close")
 
 
 def test_an_embedded_pipeline_stays_open_for_its_other_users() -> None:

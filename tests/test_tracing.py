@@ -59,3 +59,26 @@ def test_the_mean_of_nothing_is_empty() -> None:
 
 def test_a_trace_shows_its_steps_and_total() -> None:
     assert repr(InvocationTrace([StepSpan("0:a", 0.0, 0.001)], 0.001)) == "InvocationTrace([0:a], 1.000 ms)"
+
+
+def test_each_run_counts_once_in_the_mean_of_regions_within_regions() -> None:
+    def run(seconds: float) -> InvocationTrace:
+        return InvocationTrace([StepSpan("2:slow", 0.0, seconds)], seconds)
+
+    def outer(*runs: InvocationTrace) -> InvocationTrace:
+        child = mean_trace(runs, len(runs), 4)
+        return InvocationTrace([StepSpan("1:Scatter", 0.0, 1.0, child_trace=child, runs=runs)], 1.0)
+
+    inner = mean_trace([outer(run(10.0)), outer(*[run(1.0)] * 9)]).spans[0].child_trace
+
+    assert inner is not None
+    assert [span.duration_s for span in inner.spans] == [1.9]
+    assert (inner.batch_size, inner.workers) == (5.0, 4)
+
+
+def test_traces_with_the_same_spans_are_equal() -> None:
+    one, same = (InvocationTrace([StepSpan("0:a", 0.0, 1.0)], 1.0) for _ in range(2))
+
+    assert one == same
+    assert one != InvocationTrace([StepSpan("0:a", 0.0, 2.0)], 1.0)
+    assert one != "a trace"

@@ -8,15 +8,16 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from reprlib import recursive_repr
 from textwrap import indent
 from typing import TYPE_CHECKING, Any, Generic, Self, TypeAlias, TypeVar, Union
 
-from ml_pipes._engine.plan import Plan, close_plan, make_plan
+from ml_pipes._engine.plan import Plan, make_plan
 from ml_pipes._engine.record import Recorder
 from ml_pipes._engine.run import run
-from ml_pipes._threads.owned import CLOSED
+from ml_pipes._threads.owned import CLOSED, Owned
 from ml_pipes._threads.turnstile import Turnstile
 from ml_pipes.context import ContextOp
 from ml_pipes.errors import PipelineClosed
@@ -63,9 +64,10 @@ class Pipeline(Generic[InputT, OutputT]):
 
     def __init__(self, operators: Iterable[OperatorLike] = ()) -> None:
         self._editing = Turnstile()
-        self._plan: Plan | None = None  # None: closed
+        self._places: dict[int, Owned] = {}
+        self._operators = tuple(_flat(operators))
+        self._plan: Plan | None = make_plan(self._operators, self._places)  # None: closed
         self._collector: TraceCollector | None = None
-        self._set(tuple(_flat(operators)))
 
     def __call__(self, value: InputT) -> OutputT:
         """Carry one value through.
@@ -92,11 +94,16 @@ class Pipeline(Generic[InputT, OutputT]):
 
     def extend(self, operators: Iterable[OperatorLike]) -> Self:
         """Add steps at the end, in place; when they are refused, nothing is added."""
-        with self._editing:
-            if self._plan is None:
-                raise PipelineClosed(CLOSED)
-            self._set((*self._operators, *_flat(operators)))
-        return self
+        added = tuple(_flat(operators))
+        while True:
+            before = self._operators
+            plan = make_plan((*before, *added), self._places)
+            with self._editing.lock:  # around nothing of the user's: a signal's handler may call close()
+                if self._plan is None:
+                    raise PipelineClosed(CLOSED)
+                if self._operators is before:
+                    self._plan, self._operators = plan, (*before, *added)
+                    return self
 
     def close(self) -> None:
         """End the threads that it started, and release who waits in it with :class:`PipelineClosed`.
@@ -105,10 +112,11 @@ class Pipeline(Generic[InputT, OutputT]):
         whoever made them and stay open. A second time does nothing. A pipeline that
         is not closed ends its threads when it is garbage; a copy is open.
         """
-        with self._editing:
-            plan, self._plan = self._plan, None
-        if plan is not None:
-            close_plan(plan)
+        with self._editing.lock:
+            self._plan = None
+        with ExitStack() as closing:  # one that fails to close must not keep the others open
+            for owned in list(self._places.values()):
+                closing.callback(owned.close)
 
     def __enter__(self) -> Self:
         return self
@@ -168,15 +176,11 @@ class Pipeline(Generic[InputT, OutputT]):
 
     def __getstate__(self) -> dict[str, Any]:
         # The recipe: what regions own is made anew, and collectors stay with their process.
-        return {**self.__dict__, "_plan": None, "_collector": None}
+        return {**self.__dict__, "_plan": None, "_places": {}, "_collector": None}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
-        self._set(self._operators)
-
-    def _set(self, operators: tuple[Any, ...]) -> None:
-        self._plan = make_plan(operators)
-        self._operators = operators
+        self._plan = make_plan(self._operators, self._places)
 
 
 @dataclass(frozen=True)

@@ -139,6 +139,13 @@ class InvocationTrace:
         total = self.total_duration_s
         return {span.label: span.duration_s / total if total else 0.0 for span in self.spans}
 
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, InvocationTrace):
+            return NotImplemented
+        return self._about == other._about and tuple(self.spans) == tuple(other.spans)
+
+    __hash__ = None  # type: ignore[assignment] # spans hold dicts
+
     def __repr__(self) -> str:
         labels = ", ".join(span.label for span in self.spans)
         return f"InvocationTrace([{labels}], {self.total_duration_s * 1e3:.3f} ms)"
@@ -163,28 +170,34 @@ class TraceCollector(ABC):
         """Take one finished trace."""
 
 
-def mean_trace(traces: Sequence[InvocationTrace]) -> InvocationTrace:
+def mean_trace(
+    traces: Sequence[InvocationTrace], batch_size: float | None = None, workers: int | None = None
+) -> InvocationTrace:
     """One trace whose spans are the means of the given ones' spans with the same label.
 
-    Each step counts by how often it was seen: a run that ended early does not
-    pull the later steps towards 0. Attributes are summed; ``error`` is true when
-    any was. An empty sequence gives an empty trace.
+    Each step counts by how often it was seen, in regions within regions too: a run
+    that ended early does not pull the later steps towards 0. Attributes are summed;
+    ``error`` is true when any was. An empty sequence gives an empty trace.
+
+    Args:
+        traces: the runs.
+        batch_size: of the mean; see :class:`InvocationTrace`.
+        workers: of the mean.
     """
-    if len(traces) == 1:
-        return traces[0]
     seen: dict[str, list[StepSpan]] = {}
     for trace in traces:
         for span in trace.spans:
             seen.setdefault(span.label, []).append(span)
     return InvocationTrace(
         [_mean_span(spans) for spans in seen.values()],
-        total_duration_s=_mean(trace.total_duration_s for trace in traces),
+        _mean(trace.total_duration_s for trace in traces),
+        batch_size,
+        workers,
         start_time=min((trace.start_time for trace in traces), default=0.0),
     )
 
 
 def _mean_span(spans: Sequence[StepSpan]) -> StepSpan:
-    children = [span.child_trace for span in spans if span.child_trace is not None]
     attributes: dict[str, Any] = {}
     for span in spans:
         for name, count in span.attributes.items():
@@ -194,10 +207,20 @@ def _mean_span(spans: Sequence[StepSpan]) -> StepSpan:
         duration_s=_mean(span.duration_s for span in spans),
         error=any(span.error for span in spans),
         attributes=attributes,
-        child_trace=mean_trace(children) if children else None,
-        runs=(),
+        child_trace=_mean_child(spans),
+        runs=tuple(run for span in spans for run in span.runs),
         thread=None,
     )
+
+
+def _mean_child(spans: Sequence[StepSpan]) -> InvocationTrace | None:
+    """Of all runs of the spans' bodies, each counted once; of the means where runs were not kept."""
+    children = [span.child_trace for span in spans if span.child_trace is not None]
+    if not children:
+        return None
+    sizes = [child.batch_size for child in children if child.batch_size is not None]
+    runs = [run for span in spans for run in span.runs]
+    return mean_trace(runs or children, _mean(sizes) if sizes else None, children[0].workers)
 
 
 def _mean(values: Iterable[float]) -> float:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import pickle
 import threading
-from threading import Barrier
+from threading import Barrier, Event
 from typing import Any
 
 import pytest
 
+from ml_pipes._threads.clock import SystemClock
 from ml_pipes.collectors import CaptureCollector
 from ml_pipes.core import SHORT_CIRCUIT, Pipeline
 from ml_pipes.standard import (
@@ -118,6 +119,7 @@ def test_participants_of_a_batch_see_their_wait_apart_and_one_and_the_same_run(s
     assert [span.label for span in first.spans] == ["0:Batch[wait]", "0:Batch"]
     assert [span.label for span in second.spans] == ["0:Batch[wait]", "0:Batch"]
     run, same = first.spans[1].runs[0], second.spans[1].runs[0]
+    assert run is same
     assert run.batch_size == same.batch_size == 2
     assert (run.start_time, run.thread) == (same.start_time, same.thread)
     assert [span.label for span in run.spans] == ["1:<lambda>"]
@@ -154,6 +156,7 @@ def test_a_trace_pickles() -> None:
 
     twin = pickle.loads(pickle.dumps(last(collector)))
 
+    assert twin == last(collector)
     assert twin.total_duration_s == last(collector).total_duration_s
     assert [span.label for span in twin.spans] == ["0:PerItem"]
     assert twin.spans[0].runs[0].item == 0
@@ -187,3 +190,39 @@ def test_what_a_stream_does_within_its_call_is_in_the_trace() -> None:
     pipeline(range(1000))
 
     assert [run.item for run in last(collector).spans[0].runs] == [0, 1]
+
+
+def test_the_trace_of_a_caller_that_left_its_batch_does_not_touch_the_others(
+    start: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    waiting, running, let_go = Event(), Event(), Event()
+    traces: list[InvocationTrace] = []
+
+    class Keep(TraceCollector):
+        def on_trace(self, trace: InvocationTrace) -> None:
+            traces.append(trace)
+
+    def interrupted(*_: Any) -> bool:
+        waiting.set()
+        assert running.wait(timeout=10)
+        raise KeyboardInterrupt
+
+    def model(items: list[int]) -> list[int]:
+        running.set()
+        assert let_go.wait(timeout=10)
+        return items
+
+    pipeline: Pipeline[Any, Any] = Pipeline([Batch(2, timeout=20), model, lambda items: items, UnBatch()])
+    pipeline.set_tracing(Keep())
+    monkeypatch.setattr(SystemClock, "wait", interrupted)
+    leaver = start(pipeline, 1)
+    assert waiting.wait(timeout=10)
+    stayer = start(pipeline, 2)
+    assert isinstance(leaver.exception(timeout=10), KeyboardInterrupt)
+    labels, runs = [span.label for span in traces[0].spans], traces[0].spans[-1].runs
+    let_go.set()
+
+    assert stayer.result(timeout=10) == 2
+    assert (labels, runs) == (["0:Batch[wait]", "0:Batch"], ())
+    assert traces[0].spans[-1].runs == ()
+    assert [span.label for span in traces[1].spans[1].runs[0].spans] == ["1:model", "2:<lambda>"]

@@ -17,7 +17,7 @@ def test_one_thread_is_inside_at_a_time() -> None:
     turnstile, inside, most = Turnstile(), [], []
 
     def enter(name: int) -> None:
-        with turnstile:
+        with turnstile.lock:
             inside.append(name)
             most.append(len(inside))
             inside.remove(name)
@@ -31,10 +31,10 @@ def test_one_thread_is_inside_at_a_time() -> None:
 def test_the_one_after_an_error_can_enter() -> None:
     turnstile = Turnstile()
 
-    with pytest.raises(KeyError), turnstile:
+    with pytest.raises(KeyError), turnstile.lock:
         raise KeyError("inside")
 
-    with turnstile:
+    with turnstile.lock:
         pass
 
 
@@ -43,9 +43,9 @@ def test_a_copy_is_free_while_the_original_is_occupied(taken) -> None:
     turnstile = Turnstile()
     entered = threading.Event()
 
-    with turnstile:
+    with turnstile.lock:
         twin = taken(turnstile)
-        with twin:
+        with twin.lock:
             entered.set()
 
     assert entered.is_set()
@@ -56,10 +56,10 @@ def test_a_copy_is_free_while_the_original_is_occupied(taken) -> None:
 def test_a_forked_child_finds_it_free() -> None:
     turnstile = Turnstile()
 
-    with turnstile:
+    with turnstile.lock:
         child = os.fork()
         if not child:
-            with turnstile:
+            with turnstile.lock:
                 os._exit(7)
         _, status = os.waitpid(child, 0)
 

@@ -317,3 +317,9 @@ def test_what_cannot_be_saved_is_an_error(image: ImagePayload, message: str, tmp
 def test_a_file_of_no_known_format_is_refused_when_built(name: str) -> None:
     with pytest.raises(ValueError, match=rf"no format for '{name}'; end it in \.jpg"):
         SaveImage(name)
+
+
+@pytest.mark.parametrize("limit", ["many", None, True])
+def test_a_limit_that_is_no_number_is_refused(limit: object) -> None:
+    with pytest.raises(TypeError, match="Decode: max_pixels must be a number, 1 or more"):
+        Decode(max_pixels=limit)  # type: ignore[arg-type] # the refusal is what is tested

@@ -113,3 +113,15 @@ def test_a_new_file_has_the_permissions_of_any_other(tmp_path: Path) -> None:
     SaveImage(tmp_path / "out.png")(_PICTURE)
 
     assert (tmp_path / "out.png").stat().st_mode == (tmp_path / "other").stat().st_mode
+
+
+@pytest.mark.parametrize("name", [".png", "picture", "picture.nothing"])
+def test_a_name_without_a_known_extension_is_refused_when_built(name: str) -> None:
+    with pytest.raises(ValueError, match=r"SaveImage: no format for .*; end it in \.jpg, \.png"):
+        SaveImage(name)
+
+
+@pytest.mark.parametrize(("payload", "came"), [((1,), "a tuple of 1"), (3, "a int"), ({}, "a dict")])
+def test_a_place_that_is_not_there_is_told_with_what_came(payload: object, came: str) -> None:
+    with pytest.raises(TypeError, match=f"SaveImage: at=1 wants a tuple with a picture there, got {came}"):
+        SaveImage("picture.png", at=1)(payload)

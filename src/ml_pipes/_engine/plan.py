@@ -18,7 +18,7 @@ from ml_pipes.errors import SignatureError, StructureError
 from ml_pipes.operator import get_operator_name
 from ml_pipes.region import RegionCloser, RegionOpener
 
-__all__ = ["Kind", "Plan", "Step", "close_plan", "make_plan"]
+__all__ = ["Kind", "Plan", "Step", "make_plan"]
 
 _KINDS = (RegionOpener, RegionCloser, ContextOp)
 
@@ -69,39 +69,37 @@ class Plan:
     fast: tuple[tuple[Callable[..., Any], Step | None], ...]
 
 
-def close_plan(plan: Plan) -> None:
-    """Close what the regions of a plan hold."""
-    for step in plan.steps:
-        if step.owned is not None:
-            step.owned.close()
-        if step.body is not None:
-            close_plan(step.body)
-
-
 @dataclass(slots=True)
 class _Open:
     """A region whose closer has not come yet; the outermost one is the pipeline itself."""
 
+    index: int
     label: str
     opener: Any
     steps: list[Step]
 
 
-def make_plan(operators: Sequence[Any]) -> Plan:
+def make_plan(operators: Sequence[Any], places: dict[int, Owned] | None = None) -> Plan:
     """Compile a flat list of operators.
+
+    Args:
+        operators: the list.
+        places: what each region holds for its lifetime, by the index of its opener;
+            those that are missing are added. A list that only grew keeps its regions' callers together.
 
     Raises:
         StructureError: a region is not opened and closed rightly.
         SignatureError: a step cannot be called with positional arguments only.
     """
-    open_regions = [_Open("", None, [])]
+    places = {} if places is None else places
+    open_regions = [_Open(-1, "", None, [])]
     for index, operator in enumerate(operators):
         label = f"{index}:{get_operator_name(operator)}"
         if isinstance(operator, RegionOpener):
             _closing_type(operator, label)
-            open_regions.append(_Open(label, operator, []))
+            open_regions.append(_Open(index, label, operator, []))
         elif isinstance(operator, RegionCloser):
-            region = _close(open_regions, operator, label)
+            region = _close(open_regions, operator, label, places)
             open_regions[-1].steps.append(region)
         else:
             open_regions[-1].steps.append(_simple_step(operator, label))
@@ -123,7 +121,7 @@ def _closing_type(opener: RegionOpener[Any, Any], label: str) -> None:
         raise StructureError(f"{label} must name its closing_type, a subclass of RegionCloser")
 
 
-def _close(open_regions: list[_Open], closer: RegionCloser, label: str) -> Step:
+def _close(open_regions: list[_Open], closer: RegionCloser, label: str, places: dict[int, Owned]) -> Step:
     region = open_regions.pop()
     if region.opener is None:
         raise StructureError(
@@ -133,7 +131,8 @@ def _close(open_regions: list[_Open], closer: RegionCloser, label: str) -> Step:
     if not isinstance(closer, wanted):
         raise StructureError(f"{region.label} must be closed with {wanted.__name__}, not {label}")
     opener = adapted(region.opener)
-    return Step(region.label, opener, Kind.REGION, opener.run, body=_plan(region.steps), owned=Owned())
+    owned = places.setdefault(region.index, Owned())
+    return Step(region.label, opener, Kind.REGION, opener.run, body=_plan(region.steps), owned=owned)
 
 
 def _simple_step(operator: Any, label: str) -> Step:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from ml_pipes._engine.plan import Step
 from ml_pipes._threads.batcher import Ticket
@@ -23,10 +23,11 @@ __all__ = ["NO_RECORD", "NO_REGION", "Recorder", "RegionRecord"]
 class RegionRecord:
     """The runs of one region's body within one run of the steps around it."""
 
-    __slots__ = ("closed", "runs", "ticket")
+    __slots__ = ("closed", "is_complete", "runs", "ticket")
 
     def __init__(self) -> None:
         self.closed = False
+        self.is_complete = True
         self.runs: list[Recorder] = []
         self.ticket: Ticket[Any] | None = None
 
@@ -45,12 +46,13 @@ class RegionRecord:
 class Recorder:
     """One run: a row per step ``(step, started, ended, error, dropped, region)``."""
 
-    __slots__ = ("_count", "_region", "_regions", "_rows", "_started", "_thread", "item")
+    __slots__ = ("_count", "_region", "_regions", "_rows", "_started", "_thread", "_trace", "item")
 
     def __init__(self, item: int | None = None) -> None:
         self.item = item
         self._rows: list[tuple[Step, float, float, bool, bool, RegionRecord | None]] = []
         self._count: int | None = None
+        self._trace: InvocationTrace | None = None
         self._region: RegionRecord | None = None
         self._regions: list[RegionRecord] | None = None
         self._thread = thread_id()
@@ -64,8 +66,12 @@ class Recorder:
 
     def add(self, step: Step, started: float, value: Any, *, error: bool = False) -> None:
         """The step ended now, with this value or with an error."""
-        self._rows.append((step, started, now(), error, value is SHORT_CIRCUIT, self._region))
-        self._region = None
+        region = self._region
+        if region is not None:
+            self._region = None
+            # A caller that an interrupt took out of a batch does not know how its run goes on.
+            region.is_complete = region.ticket is None or region.ticket.done
+        self._rows.append((step, started, now(), error, value is SHORT_CIRCUIT, region))
 
     @property
     def failed(self) -> bool:
@@ -81,18 +87,23 @@ class Recorder:
         """Nothing that comes later, on whichever thread, belongs to the trace any more."""
         self._count = len(self._rows)
         for region in self._regions or ():
+            if region.ticket is not None:
+                continue  # a batch's run belongs to all its members, and may be going on for the others
             region.closed = True
             for run in region.runs:
                 run._close()  # noqa: SLF001 - of its own kind
 
     def trace(self, batch_size: float | None = None) -> InvocationTrace:
         """The run as a trace, in which nothing changes any more."""
+        if self._trace is not None:
+            return self._trace
         self._close()
         ended = self._rows[-1][2] if self._rows else self._started
         started = self._started
-        return InvocationTrace.later(
+        self._trace = InvocationTrace.later(
             self._spans, (ended - started, batch_size, None, started, self._thread, self.item)
         )
+        return self._trace
 
     def _spans(self) -> Iterator[StepSpan]:
         for step, started, ended, error, dropped, region in self._rows[: self._count]:
@@ -109,7 +120,7 @@ class Recorder:
             elif region.ticket is None:
                 yield _region_span(step, started, ended, error, region.runs, self._thread)
             else:
-                yield from _ticket_spans(step, (started, ended), error, region.ticket, self._thread)
+                yield from _ticket_spans(step, (started, ended), error, region, self._thread)
 
 
 def _region_span(
@@ -119,21 +130,13 @@ def _region_span(
     dropped = sum(run.dropped for run in runs)
     emitted = sum(not run.dropped and not run.failed for run in runs)
     traces = tuple(run.trace() for run in sorted(runs, key=lambda run: run.item or 0))
-    mean = mean_trace(traces)
     return StepSpan(
         step.label,
         started,
         ended - started,
         error,
         attributes={"seen": len(runs), "emitted": emitted, "dropped": dropped},
-        child_trace=InvocationTrace(
-            mean.spans,
-            mean.total_duration_s,
-            len(runs),
-            workers,
-            start_time=mean.start_time,
-            thread=mean.thread,
-        ),
+        child_trace=mean_trace(traces, len(runs), workers),
         operator_type=_type(step.operator),
         runs=traces,
         thread=thread,
@@ -141,9 +144,10 @@ def _region_span(
 
 
 def _ticket_spans(
-    step: Step, span_s: tuple[float, float], error: bool, ticket: Ticket[Any], thread: int
+    step: Step, span_s: tuple[float, float], error: bool, region: RegionRecord, thread: int
 ) -> Iterator[StepSpan]:
     """A wait and the batch's run apart; the run is one and the same for all who were in the batch."""
+    ticket = cast(Ticket[Any], region.ticket)
     kind = _type(step.operator)
     joined, ended = span_s
     left = ended if ticket.started_at is None else ticket.started_at
@@ -152,7 +156,7 @@ def _ticket_spans(
         yield replace(wait, error=error)
         return
     record = getattr(ticket.runner, "record", NO_REGION)
-    runs = tuple(run.trace(ticket.batch_size) for run in record.runs)
+    runs = tuple(run.trace(ticket.batch_size) for run in record.runs) if region.is_complete else ()
     # A caller may have stopped waiting while its batch ran: its span ends when it left.
     batch_ended = ended if ticket.ended_at is None else min(ended, ticket.ended_at)
     yield wait

@@ -94,6 +94,11 @@ class Ticket(Generic[ItemT]):
         self.ended_at: float | None = None
         self.batch_size = 0
 
+    @property
+    def is_waiting(self) -> bool:
+        """No batch has taken it, and its caller has not left."""
+        return self.run is None and not self.left
+
     def wait(self) -> Any:
         """Join the queue, lead a batch if it falls to this thread, and return the own result.
 
@@ -157,7 +162,7 @@ class Batcher:
         """Release everybody who waits with :class:`PipelineClosed`; a batch that runs ends as it would."""
         with self._lock:
             self._closed = True
-            waiting = [ticket for ticket in self._queue if ticket.run is None]
+            waiting = [ticket for ticket in self._queue if ticket.is_waiting]
             self._queue.clear()
             for ticket in waiting:
                 _settle_error(ticket, PipelineClosed(f"{self._label}: {CLOSED}"), None)
@@ -195,7 +200,7 @@ class Batcher:
     def _take(self, run: _Run) -> None:
         while self._queue and len(run.members) < self._departure.size:
             ticket = self._queue[0]
-            if ticket.run is None and not ticket.left:
+            if ticket.is_waiting:
                 ticket.run = run
                 run.members.append(ticket)
             self._queue.popleft()
@@ -208,8 +213,11 @@ class Batcher:
             for ticket in run.members:
                 if not ticket.done:
                     _settle_error(ticket, error, self._clock.now())
-            # An interrupt that hits this thread while it leads others' batch is its own too.
-            if leader.run is not run and not (run.members and isinstance(error, Exception)):
+            # A member, and a leader of others whose body failed, go on: the error is the members'. An interrupt
+            # of this thread while it leads others is its own too, and so is what comes before any member is.
+            is_member = leader.run is run
+            is_theirs = isinstance(error, Exception) and bool(run.members)
+            if not is_member and not is_theirs:
                 raise
         finally:
             run.over = True
@@ -254,7 +262,7 @@ class Batcher:
         """The runner is free, and those who wait are to leave now; the lock is held."""
         if self._run is not None and not self._run.over:
             return False
-        while self._queue and (self._queue[0].run is not None or self._queue[0].left):
+        while self._queue and not self._queue[0].is_waiting:  # an interrupt can leave such a one behind
             self._queue.popleft()
         if not self._queue:
             return False

@@ -122,6 +122,40 @@ class _Job(Generic[ItemT, ResultT]):
                 self._all_done.open()
 
 
+class _Hands:
+    """A crew's threads and their queue, apart from the crew, so that it can be garbage while they wait."""
+
+    def __init__(self, name: str) -> None:
+        self.calls: queue.SimpleQueue[_Job[Any, Any] | None] = queue.SimpleQueue()
+        self._name = name
+        self._lock = threading.Lock()
+        self._threads: list[threading.Thread] = []
+        self._dismissed = False
+
+    def at_least(self, count: int) -> None:
+        """Start threads until there are ``count``, or no more can be had; none after the dismissal."""
+        if len(self._threads) >= count:
+            return
+        with self._lock:
+            while len(self._threads) < count and not self._dismissed:
+                name = f"ml_pipes-{self._name}-{len(self._threads)}"
+                thread = threading.Thread(target=_work, args=(self.calls,), name=name, daemon=True)
+                # Counted before it runs: one dismissal too many does no harm, one too few leaves a thread.
+                self._threads.append(thread)
+                try:
+                    thread.start()
+                except RuntimeError:  # the caller does the work alone
+                    self._threads.remove(thread)
+                    return
+
+    def dismiss(self) -> None:
+        """Let each thread end after the item that it has in hand."""
+        with self._lock:
+            self._dismissed = True
+            for _ in self._threads:
+                self.calls.put(None)
+
+
 class Crew:
     """Up to ``size`` daemon threads, started when first needed, shared fairly by all callers.
 
@@ -129,38 +163,21 @@ class Crew:
     """
 
     def __init__(self, name: str, size: int) -> None:
-        self._name = name
         self._size = size
-        self._calls: queue.SimpleQueue[_Job[Any, Any] | None] = queue.SimpleQueue()
-        self._threads: list[threading.Thread] = []
-        self._lock = threading.Lock()
-        self._end = weakref.finalize(self, _dismiss, self._calls, self._threads)
+        self._hands = _Hands(name)
+        self._end = weakref.finalize(self, self._hands.dismiss)
         self._end.atexit = False
 
     def call(self, job: _Job[Any, Any], helpers: int) -> None:
         """Ask for up to ``helpers`` threads to work on the job; returns at once."""
         wanted = min(helpers, self._size)
-        if len(self._threads) < wanted:
-            self._start(wanted)
+        self._hands.at_least(wanted)
         for _ in range(wanted):
-            self._calls.put(job)
+            self._hands.calls.put(job)
 
     def close(self) -> None:
         """Let the threads end after the item that each has in hand; their callers do the rest alone."""
         self._end()
-
-    def _start(self, count: int) -> None:
-        with self._lock:
-            while len(self._threads) < count:
-                name = f"ml_pipes-{self._name}-{len(self._threads)}"
-                thread = threading.Thread(target=_work, args=(self._calls,), name=name, daemon=True)
-                # Counted before it runs: one dismissal too many does no harm, one too few leaves a thread.
-                self._threads.append(thread)
-                try:
-                    thread.start()
-                except RuntimeError:  # no more threads to be had: the caller does the work alone
-                    self._threads.remove(thread)
-                    return
 
 
 def fan_out(
@@ -196,11 +213,6 @@ def _work(calls: queue.SimpleQueue[_Job[Any, Any] | None]) -> None:
                 calls.put(job)
                 break
         del job  # an idle helper must not keep the last caller's items alive
-
-
-def _dismiss(calls: queue.SimpleQueue[_Job[Any, Any] | None], threads: list[threading.Thread]) -> None:
-    for _ in threads:
-        calls.put(None)
 
 
 def _nothing(*_: Any) -> Any:

@@ -8,7 +8,6 @@ from __future__ import annotations
 import os
 import threading
 import weakref
-from types import TracebackType
 
 __all__ = ["Turnstile"]
 
@@ -16,27 +15,21 @@ _all: weakref.WeakSet[Turnstile] = weakref.WeakSet()
 
 
 class Turnstile:
-    """``with turnstile:`` lets one thread in; the others wait for it to leave.
+    """``with turnstile.lock:`` lets one thread in; the others wait for it to leave.
 
     A copy, a pickled one and the one in a forked child are new and free, whoever
     was inside. A thread that is inside must not enter again.
+
+    Attributes:
+        lock: the interpreter's own lock. An interrupt (Ctrl-C) cannot come between
+            taking it and entering the block, as it could in a method of ours.
     """
 
-    __slots__ = ("__weakref__", "_lock")
+    __slots__ = ("__weakref__", "lock")
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
+        self.lock = threading.Lock()
         _all.add(self)
-
-    def __enter__(self) -> None:
-        self._lock.acquire()
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        # A fork made by the thread inside gave the child a free one: there is nothing to release then.
-        if self._lock.locked():
-            self._lock.release()
 
     def __reduce__(self) -> tuple[type[Turnstile], tuple[()]]:
         return Turnstile, ()
@@ -45,7 +38,7 @@ class Turnstile:
 def _free_all() -> None:
     # The child of a fork has one thread; whoever was inside is not there to leave.
     for turnstile in list(_all):
-        turnstile._lock = threading.Lock()  # noqa: SLF001 # this module made it
+        turnstile.lock = threading.Lock()
 
 
 if hasattr(os, "register_at_fork"):

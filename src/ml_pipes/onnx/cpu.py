@@ -33,7 +33,7 @@ class ThreadLease:
 
     def __init__(self, asked: int | None = None) -> None:
         """Take ``asked`` threads, whatever is left; None takes what is left, 1 at least."""
-        with _counting:
+        with _counting.lock:
             workers = sum(lease.threads - 1 for lease in list(_leases))
             self.threads: int = asked if asked is not None else max(1, usable_cpus() - workers)
             _leases.add(self)

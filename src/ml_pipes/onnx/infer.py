@@ -25,6 +25,8 @@ from ml_pipes.tensor.runtime import RuntimeOutputs
 
 __all__ = ["Infer"]
 
+_OPEN = nullcontext()
+
 
 @Operator
 class Infer:
@@ -84,7 +86,7 @@ class Infer:
         self.threads = threads
         self.free_axes = free_axes
         self.arena = arena
-        self._gate = Turnstile() if serialize else nullcontext()
+        self._gate = Turnstile() if serialize else None
         self._renewing = Turnstile()
         self._session = self._opened(verify=True)
         self._decide()
@@ -93,7 +95,7 @@ class Infer:
         session = self._session if self._session.usable else self._renewed()
         feeds = feeds_of(tensor_payload, self._slots, self._first)
         try:
-            with self._gate:
+            with self._gate.lock if self._gate is not None else _OPEN:
                 arrays = session.run(feeds)
         except Exception as error:
             raise run_error(source_name(self.model_path), feeds, error) from error
@@ -141,7 +143,7 @@ class Infer:
 
     def _renewed(self) -> ModelSession:
         """The session of a forked child, made by one thread while the others wait."""
-        with self._renewing:
+        with self._renewing.lock:
             if not self._session.usable:
                 self._session = self._opened(verify=False)
             return self._session

@@ -103,7 +103,9 @@ def _ufunc_parameters(fn: Any) -> list[inspect.Parameter]:
 
 def _is_native(fn: Any) -> bool:
     """A function or class that is not written in Python."""
-    if isinstance(fn, FunctionType | MethodType | functools.partial):
+    if isinstance(fn, functools.partial):
+        return _is_native(fn.func)
+    if isinstance(fn, FunctionType | MethodType):
         return False
     owner, names = (fn, ("__new__", "__init__")) if isinstance(fn, type) else (type(fn), ("__call__",))
     return not any(isinstance(getattr(owner, name), FunctionType) for name in names)

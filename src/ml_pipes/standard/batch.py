@@ -39,7 +39,8 @@ class Batch(RegionOpener[ItemT, Any]):
             item. It limits the wait, not the run.
 
     A body must not wait for a call of its own region from a thread that does not
-    carry its context (ContextVars): such a call waits for the very batch that waits for it.
+    carry its context (ContextVars), nor two pipelines' bodies for calls of each other:
+    such a call waits for the very batch that waits for it.
 
     Raises:
         TypeError: ``size`` is no whole number, or ``timeout`` no number (when built).

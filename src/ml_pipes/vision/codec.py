@@ -110,7 +110,14 @@ class Decode:
     """Turn an image file's bytes into a picture; see :func:`decode_image`."""
 
     def __init__(self, *, max_pixels: int = _MAX_PIXELS) -> None:
-        """Refuse files whose header promises more than ``max_pixels``; ValueError unless 1 or more."""
+        """Refuse files whose header promises more than ``max_pixels``, a number of 1 or more.
+
+        Raises:
+            TypeError: ``max_pixels`` is no number.
+            ValueError: it is less than 1.
+        """
+        if isinstance(max_pixels, bool) or not isinstance(max_pixels, int | float):
+            raise TypeError(f"Decode: max_pixels must be a number, 1 or more, got {max_pixels!r}")
         if max_pixels < 1:
             raise ValueError(f"Decode: max_pixels must be 1 or more, got {max_pixels}")
         self.max_pixels = max_pixels

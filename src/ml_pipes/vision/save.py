@@ -47,7 +47,8 @@ class SaveImage(SideEffectOp[Any]):
         Raises:
             ValueError: OpenCV cannot write files with this extension.
         """
-        if not cv2.haveImageWriter(str(output_path)):
+        suffix = Path(output_path).suffix
+        if not suffix or not cv2.haveImageWriter(f"name{suffix}"):
             raise ValueError(
                 f"SaveImage: no format for {str(output_path)!r}; end it in .jpg, .png, .webp, .bmp or .tiff"
             )
@@ -62,7 +63,13 @@ class SaveImage(SideEffectOp[Any]):
             ValueError: the picture's dtype or colour order cannot be written.
             OSError: the file cannot be written; the error names it.
         """
-        image = payload if self.at is None else payload[self.at]
+        try:
+            image = payload if self.at is None else payload[self.at]
+        except (IndexError, TypeError, KeyError):
+            raise TypeError(
+                f"SaveImage: at={self.at} wants a tuple with a picture there, got a {type(payload).__name__}"
+                f"{f' of {len(payload)}' if isinstance(payload, tuple) else ''}"
+            ) from None
         if not isinstance(image, ImagePayload):
             way_out = "; at= says where it is in a tuple" if isinstance(image, tuple) else ""
             raise TypeError(f"SaveImage: wanted an ImagePayload, got {type(image).__name__}{way_out}")
