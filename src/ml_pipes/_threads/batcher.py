@@ -213,8 +213,8 @@ class Batcher:
             for ticket in run.members:
                 if not ticket.done:
                     _settle_error(ticket, error, self._clock.now())
-            # A member, and a leader of others whose body failed, go on: the error is the members'. An interrupt
-            # of this thread while it leads others is its own too, and so is what comes before any member is.
+            # A member, and a leader of others whose body failed, go on: the error is the members'. What comes
+            # before any member is, and an interrupt of this thread while it leads others, is its own.
             is_member = leader.run is run
             is_theirs = isinstance(error, Exception) and bool(run.members)
             if not is_member and not is_theirs:
