@@ -68,7 +68,7 @@ class InvocationTrace:
         item: which item of its region the run was for.
     """
 
-    __slots__ = ("_about", "_spans")
+    __slots__ = ("__weakref__", "_about", "_spans")
 
     def __init__(
         self,

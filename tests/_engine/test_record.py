@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 import pickle
 import threading
+import weakref
 from threading import Barrier, Event
 from typing import Any
 
@@ -226,3 +228,17 @@ def test_the_trace_of_a_caller_that_left_its_batch_does_not_touch_the_others(
     assert (labels, runs) == (["0:Batch[wait]", "0:Batch"], ())
     assert traces[0].spans[-1].runs == ()
     assert [span.label for span in traces[1].spans[1].runs[0].spans] == ["1:model", "2:<lambda>"]
+
+
+def test_a_delivered_trace_is_freed_without_the_garbage_collector() -> None:
+    pipeline, collector = traced([lambda value: value])
+    gc.disable()
+    try:
+        pipeline(1)
+        gone = weakref.ref(last(collector))
+        pipeline(2)
+        freed = gone() is None
+    finally:
+        gc.enable()
+
+    assert freed

@@ -23,13 +23,20 @@ __all__ = ["NO_RECORD", "NO_REGION", "Recorder", "RegionRecord"]
 class RegionRecord:
     """The runs of one region's body within one run of the steps around it."""
 
-    __slots__ = ("closed", "is_complete", "runs", "ticket")
+    __slots__ = ("_traces", "closed", "is_complete", "runs", "ticket")
 
     def __init__(self) -> None:
         self.closed = False
         self.is_complete = True
         self.runs: list[Recorder] = []
         self.ticket: Ticket[Any] | None = None
+        self._traces: tuple[InvocationTrace, ...] | None = None
+
+    def traces(self, batch_size: int) -> tuple[InvocationTrace, ...]:
+        """The runs as traces, made once: all members of a batch hold the very same."""
+        if self._traces is None:
+            self._traces = tuple(run.trace(batch_size) for run in self.runs)
+        return self._traces
 
     def run(self, item: int | None) -> Recorder | _NoRecord:
         """A recorder for one more run of the body, on any thread.
@@ -46,13 +53,12 @@ class RegionRecord:
 class Recorder:
     """One run: a row per step ``(step, started, ended, error, dropped, region)``."""
 
-    __slots__ = ("_count", "_region", "_regions", "_rows", "_started", "_thread", "_trace", "item")
+    __slots__ = ("_count", "_region", "_regions", "_rows", "_started", "_thread", "item")
 
     def __init__(self, item: int | None = None) -> None:
         self.item = item
         self._rows: list[tuple[Step, float, float, bool, bool, RegionRecord | None]] = []
         self._count: int | None = None
-        self._trace: InvocationTrace | None = None
         self._region: RegionRecord | None = None
         self._regions: list[RegionRecord] | None = None
         self._thread = thread_id()
@@ -95,15 +101,12 @@ class Recorder:
 
     def trace(self, batch_size: float | None = None) -> InvocationTrace:
         """The run as a trace, in which nothing changes any more."""
-        if self._trace is not None:
-            return self._trace
         self._close()
         ended = self._rows[-1][2] if self._rows else self._started
         started = self._started
-        self._trace = InvocationTrace.later(
+        return InvocationTrace.later(
             self._spans, (ended - started, batch_size, None, started, self._thread, self.item)
         )
-        return self._trace
 
     def _spans(self) -> Iterator[StepSpan]:
         for step, started, ended, error, dropped, region in self._rows[: self._count]:
@@ -156,7 +159,7 @@ def _ticket_spans(
         yield replace(wait, error=error)
         return
     record = getattr(ticket.runner, "record", NO_REGION)
-    runs = tuple(run.trace(ticket.batch_size) for run in record.runs) if region.is_complete else ()
+    runs = record.traces(ticket.batch_size) if region.is_complete else ()
     # A caller may have stopped waiting while its batch ran: its span ends when it left.
     batch_ended = ended if ticket.ended_at is None else min(ended, ticket.ended_at)
     yield wait
@@ -182,8 +185,8 @@ class _NoRegion:
 
     __slots__ = ()
 
-    runs: tuple[Recorder, ...] = ()
-    ticket = None
+    def traces(self, batch_size: int) -> tuple[InvocationTrace, ...]:  # noqa: ARG002 # as below
+        return ()
 
     def run(self, item: int | None) -> _NoRecord:  # noqa: ARG002 # the twin takes what the original takes
         return NO_RECORD

@@ -13,7 +13,7 @@ from typing import Any, TypeVar, cast
 
 from ml_pipes._engine.locate import note_item, note_step
 from ml_pipes._engine.plan import Kind, Plan, Step
-from ml_pipes._engine.record import NO_RECORD, NO_REGION, Recorder, RegionRecord, _NoRecord, _NoRegion
+from ml_pipes._engine.record import NO_RECORD, Recorder, RegionRecord, _NoRecord, _NoRegion
 from ml_pipes._threads.batcher import Ticket
 from ml_pipes._threads.clock import now
 from ml_pipes._threads.owned import Owned
@@ -26,6 +26,8 @@ __all__ = ["StepBody", "run"]
 OwnedT = TypeVar("OwnedT")
 
 _EMPTY = Context()
+# Looked up once: a member of an enum costs as much as a step.
+_CALL, _SPREAD, _CONTEXT = Kind.CALL, Kind.SPREAD, Kind.CONTEXT
 # Short, and safe with a value whose own repr fails.
 _shown = reprlib.Repr()
 _shown.maxstring = _shown.maxother = _shown.maxlong = 120
@@ -113,13 +115,13 @@ def _run_recorded(plan: Plan, value: Any, record: Recorder) -> Any:
 
 def _advance(step: Step, value: Any, frame: _Frame) -> Any:
     """One step."""
-    if step.kind is Kind.CALL:
+    if step.kind is _CALL:
         return step.act(value)
-    if step.kind is Kind.SPREAD:
+    if step.kind is _SPREAD:
         if isinstance(value, tuple) and len(value) == step.arity:
             return step.act(*value)
         raise StepInputError(_misfit(step, value))
-    if step.kind is Kind.CONTEXT:
+    if step.kind is _CONTEXT:
         value, frame.context = step.act(value, frame.context)
         return value
     return _run_region(step, value, frame.record.region())
@@ -128,7 +130,7 @@ def _advance(step: Step, value: Any, frame: _Frame) -> Any:
 def _run_region(step: Step, value: Any, record: RegionRecord | _NoRegion) -> Any:
     result = step.act(value, StepBody(step, record))
     if isinstance(result, Ticket):
-        if record is not NO_REGION:
+        if isinstance(record, RegionRecord):
             record.ticket = result
         return result.wait()
     return result
