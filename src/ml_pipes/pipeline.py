@@ -37,7 +37,6 @@ else:
     InputT = TypeVar("InputT")
     OutputT = TypeVar("OutputT")
 NextT = TypeVar("NextT")
-PipelineT = TypeVar("PipelineT", bound="Pipeline[Any, Any]")
 
 OperatorLike: TypeAlias = Union[
     Callable[..., Any], RegionOpener[Any, Any], RegionCloser, ContextOp[Any, Any], "Inline[Any, Any]"

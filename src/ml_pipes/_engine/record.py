@@ -17,7 +17,7 @@ from ml_pipes._threads.clock import now, thread_id
 from ml_pipes.control import SHORT_CIRCUIT
 from ml_pipes.tracing import InvocationTrace, StepSpan, mean_trace
 
-__all__ = ["NO_RECORD", "NO_REGION", "Recorder", "RegionRecord"]
+__all__ = ["NO_RECORD", "NO_REGION", "NoRecord", "NoRegion", "Recorder", "RegionRecord"]
 
 
 class RegionRecord:
@@ -38,7 +38,7 @@ class RegionRecord:
             self._traces = tuple(run.trace(batch_size) for run in self.runs)
         return self._traces
 
-    def run(self, item: int | None) -> Recorder | _NoRecord:
+    def run(self, item: int | None) -> Recorder | NoRecord:
         """A recorder for one more run of the body, on any thread.
 
         A stream may be read after its call, without end: what comes after the delivery is not recorded.
@@ -180,26 +180,29 @@ def _type(operator: Any) -> type | None:
     return None if inspect.isroutine(operator) else type(operator)
 
 
-class _NoRegion:
+class NoRegion:
     """The twin of a region's record."""
 
     __slots__ = ()
 
     def traces(self, batch_size: int) -> tuple[InvocationTrace, ...]:  # noqa: ARG002 # as below
+        """No runs."""
         return ()
 
-    def run(self, item: int | None) -> _NoRecord:  # noqa: ARG002 # the twin takes what the original takes
+    def run(self, item: int | None) -> NoRecord:  # noqa: ARG002 # the twin takes what the original takes
+        """The twin of a run's recorder."""
         return NO_RECORD
 
 
-class _NoRecord:
+class NoRecord:
     """The twin of a recorder, for runs that nobody traces."""
 
     __slots__ = ()
 
-    def region(self) -> _NoRegion:
+    def region(self) -> NoRegion:
+        """The twin of the region's record."""
         return NO_REGION
 
 
-NO_RECORD: Final = _NoRecord()
-NO_REGION: Final = _NoRegion()
+NO_RECORD: Final = NoRecord()
+NO_REGION: Final = NoRegion()

@@ -13,7 +13,7 @@ from typing import Any, TypeVar, cast
 
 from ml_pipes._engine.locate import note_item, note_step
 from ml_pipes._engine.plan import Kind, Plan, Step
-from ml_pipes._engine.record import NO_RECORD, Recorder, RegionRecord, _NoRecord, _NoRegion
+from ml_pipes._engine.record import NO_RECORD, NoRecord, NoRegion, Recorder, RegionRecord
 from ml_pipes._threads.batcher import Ticket
 from ml_pipes._threads.clock import now
 from ml_pipes._threads.owned import Owned
@@ -38,7 +38,7 @@ class _Frame:
 
     __slots__ = ("context", "record")
 
-    def __init__(self, record: Recorder | _NoRecord) -> None:
+    def __init__(self, record: Recorder | NoRecord) -> None:
         self.context = _EMPTY
         self.record = record
 
@@ -48,7 +48,7 @@ class StepBody:
 
     __slots__ = ("_step", "record")
 
-    def __init__(self, step: Step, record: RegionRecord | _NoRegion) -> None:
+    def __init__(self, step: Step, record: RegionRecord | NoRegion) -> None:
         self._step = step
         self.record = record
 
@@ -72,7 +72,7 @@ class StepBody:
         return owned.get(lambda: make(self._step.label))
 
 
-def run(plan: Plan, value: Any, record: Recorder | _NoRecord = NO_RECORD) -> Any:
+def run(plan: Plan, value: Any, record: Recorder | NoRecord = NO_RECORD) -> Any:
     """Carry ``value`` through the steps; returns the last one's result, or ``SHORT_CIRCUIT``.
 
     An exception leaves with its type and identity, and a note of where it was.
@@ -127,7 +127,7 @@ def _advance(step: Step, value: Any, frame: _Frame) -> Any:
     return _run_region(step, value, frame.record.region())
 
 
-def _run_region(step: Step, value: Any, record: RegionRecord | _NoRegion) -> Any:
+def _run_region(step: Step, value: Any, record: RegionRecord | NoRegion) -> Any:
     result = step.act(value, StepBody(step, record))
     if isinstance(result, Ticket):
         if isinstance(record, RegionRecord):

@@ -62,16 +62,12 @@ class _Job(Generic[ItemT, ResultT]):
             self._results[index] = self._context.copy().run(self._call, item, index)
         except BaseException as error:
             self._failures[index] = error
-            self.stop()
+            self._ended = True  # start no more items
             return False
         else:
             return True
         finally:
             self._settle(index)
-
-    def stop(self) -> None:
-        """Start no more items."""
-        self._ended = True
 
     def outcome(self) -> list[ResultT]:
         """Wait for the items that run; then the results in order, or the failure.
