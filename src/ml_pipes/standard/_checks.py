@@ -1,15 +1,33 @@
 """Arguments of operators, checked when they are built.
 
-Knows numbers. Knows nothing of what they are for.
+Knows numbers and choices. Knows nothing of what they are for.
 """
 
 from __future__ import annotations
 
 import math
 import operator
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, TypeVar
 
-__all__ = ["check_count", "check_seconds"]
+__all__ = ["check_choice", "check_count", "check_seconds"]
+
+ChoiceT = TypeVar("ChoiceT", bound=str)
+
+
+def check_choice(place: str, value: Any, choices: Sequence[ChoiceT]) -> ChoiceT:
+    """One of the texts that may be chosen.
+
+    Raises:
+        TypeError: it is no text.
+        ValueError: it is none of ``choices``.
+    """
+    for choice in choices:
+        if isinstance(value, str) and value == choice:
+            return choice
+    named = f"{', '.join(map(repr, choices[:-1]))} or {choices[-1]!r}"
+    error = ValueError if isinstance(value, str) else TypeError
+    raise error(f"{place} must be {named}, got {value!r}")
 
 
 def check_count(place: str, value: Any) -> int:

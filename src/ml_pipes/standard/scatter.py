@@ -1,24 +1,30 @@
 """Scatter / Gather: one call's items are worked on by several threads.
 
-Knows items and how many may run at once. Knows nothing of how threads are kept.
+Knows items, how many may run at once and what an item's failure becomes. Knows
+nothing of how threads are kept.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sized
 from functools import partial
-from typing import Any, TypeVar
+from typing import Any, Final, Literal, TypeAlias, TypeVar, get_args
 
+from ml_pipes._engine.locate import note_step
 from ml_pipes._threads.crew import Crew, fan_out
 from ml_pipes.control import SHORT_CIRCUIT
 from ml_pipes.operator import Operator
 from ml_pipes.region import Body, RegionCloser, RegionOpener
-from ml_pipes.standard._checks import check_count
+from ml_pipes.standard._checks import check_choice, check_count
 from ml_pipes.standard._sources import items_of
 
 __all__ = ["Gather", "Scatter"]
 
 ItemT = TypeVar("ItemT")
+
+_OnError: TypeAlias = Literal["raise", "return", "drop"]
+# What fails the whole call, wherever it comes up: no failure of one item, whatever ``on_error`` says.
+_OF_THE_CALL: Final[tuple[type[Exception], ...]] = ()
 
 
 @Operator
@@ -33,28 +39,55 @@ class Scatter(RegionOpener[Iterable[ItemT], list[Any]]):
     The calling thread is one of the workers; the others are kept for the next
     call and shared by all callers. Each item has a fresh context, and sees the
     caller's ContextVars. An item whose run short-circuits is dropped. Items are
-    drawn as workers come free, by one worker at a time, on whichever thread. The
-    first failure keeps the items after it from starting; those running are waited
-    for, and the failure of the lowest index is raised.
+    drawn as workers come free, by one worker at a time, on whichever thread.
+
+    Where an item fails, ``on_error`` says what becomes of that:
+
+    - ``"raise"``: no item after it starts, those running are waited for, and the
+      failure of the lowest index is raised.
+    - ``"return"``: the exception stands in the list, at the item's place, with the
+      note that says where it came from; all other items run. It keeps its traceback,
+      and with that the item and whatever else its steps were working on.
+    - ``"drop"``: the item is left out, and nothing tells of it but a trace.
+
+    A failure of the source is raised in each case, and so is an interrupt: what is no
+    ``Exception``, such as Ctrl-C.
 
     Args:
         max_concurrency: how many items of a call may run at once; 1 starts no thread.
+        on_error: what becomes of an item's failure: ``"raise"``, ``"return"`` or ``"drop"``.
 
     Raises:
-        TypeError: ``max_concurrency`` is no whole number (when built).
-        ValueError: ``max_concurrency`` is less than 1 (when built).
+        TypeError: ``max_concurrency`` is no whole number, or ``on_error`` no text (when built).
+        ValueError: ``max_concurrency`` is less than 1, or ``on_error`` none of the three (when built).
         StepInputError: the value is no iterable of items: text, bytes, a mapping (a ``TypeError``).
     """
 
     closing_type = Gather
 
-    def __init__(self, max_concurrency: int = 1) -> None:
+    def __init__(self, max_concurrency: int = 1, on_error: _OnError = "raise") -> None:
         self.max_concurrency = check_count("Scatter: max_concurrency", max_concurrency)
+        self.on_error = check_choice("Scatter: on_error", on_error, get_args(_OnError))
 
     def run(self, value: Iterable[ItemT], body: Body[ItemT, Any]) -> list[Any]:
         items = items_of(value, "Scatter")
         count = len(value) if isinstance(value, Sized) else self.max_concurrency
         helpers = min(self.max_concurrency, count) - 1
         crew = body.own(partial(Crew, size=self.max_concurrency - 1)) if helpers > 0 else None
-        results = fan_out(items, lambda item, index: body(item, item=index), crew, helpers)
+        results = fan_out(items, partial(self._result, body), crew, helpers)
         return [result for result in results if result is not SHORT_CIRCUIT]
+
+    def _result(self, body: Body[ItemT, Any], item: ItemT, index: int) -> Any:
+        """The result of one item, or what stands for it where its run fails."""
+        try:
+            return body(item, item=index)
+        except _OF_THE_CALL:
+            raise
+        except Exception as error:
+            if self.on_error == "raise":
+                raise
+            if self.on_error == "drop":
+                return SHORT_CIRCUIT
+            # One that is raised gets the region's place when it leaves the region; this one does not leave.
+            note_step(error, body.label, leaf=False)
+            return error
