@@ -18,6 +18,7 @@ The house, from the roof down; imports look down, never up::
       region.py      what an opener, a closer and the body between them are
       context.py     the named values of one run; Store and Recall
       tracing.py     spans and traces as data; who receives them
+      stats.py       the figures of regions as data: histograms, and a table of them
       operator.py    what an operator is: configuration that can be shown, and one call
       selector/      paths into values
       errors.py      every error of our own, in one tree

@@ -1,0 +1,129 @@
+"""Counters behind a region's figures."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future
+from threading import Barrier
+from typing import Any
+
+import pytest
+
+from ml_pipes._threads.tally import BatchTally, ItemTally
+from ml_pipes.stats import Histogram, RegionStats
+
+
+def test_a_tally_that_counted_nothing_is_all_zero() -> None:
+    assert BatchTally().snapshot("0:Batch", "Batch") == RegionStats("0:Batch", "Batch")
+    assert ItemTally().snapshot("0:Scatter", "Scatter") == RegionStats("0:Scatter", "Scatter")
+
+
+def test_rows_wait_until_their_batch_starts_which_runs_until_it_ends() -> None:
+    tally = BatchTally()
+
+    tally.joined(2)
+    tally.joined(1)
+    joined = tally.snapshot("3:Batch", "Batch")
+    tally.started("full", 3, [0.5, 0.25])
+    started = tally.snapshot("3:Batch", "Batch")
+    tally.ended(0.125, 0)
+    ended = tally.snapshot("3:Batch", "Batch")
+
+    assert (joined.waiting, joined.running, joined.batches) == (3, 0, 0)
+    assert (started.waiting, started.running, started.batches) == (0, 1, 1)
+    assert (ended.waiting, ended.running, ended.batches) == (0, 0, 1)
+
+
+def test_a_batch_region_s_figures_are_what_was_counted() -> None:
+    tally = BatchTally()
+
+    tally.joined(1)
+    tally.joined(1)
+    tally.joined(4)
+    tally.refused()
+    tally.started("full", 2, [0.5, 0.25])
+    tally.left(4)
+    tally.ended(0.125, 2)
+    tally.joined(1)
+    tally.started("alone", 1, [0.0])
+    tally.ended(0.0625, 0)
+
+    assert tally.snapshot("3:Batch", "Batch") == RegionStats(
+        "3:Batch",
+        "Batch",
+        calls=4,
+        rows=7,
+        batches=2,
+        batch_sizes={2: 1, 1: 1},
+        reasons={"full": 1, "alone": 1},
+        wait=Histogram([0.5, 0.25, 0.0]),
+        run=Histogram([0.125, 0.0625]),
+        waiting=0,
+        running=0,
+        dropped=4,
+        refused=1,
+        errors=2,
+    )
+
+
+def test_a_snapshot_stays_as_it_is() -> None:
+    batches, items = BatchTally(), ItemTally()
+    before = (batches.snapshot("0:Batch", "Batch"), items.snapshot("1:PerItem", "PerItem"))
+
+    batches.joined(1)
+    batches.started("alone", 1, [0.5])
+    batches.ended(0.5, 0)
+    items.enter()
+    items.leave(1, 0, 0, [0.5])
+
+    assert before == (RegionStats("0:Batch", "Batch"), RegionStats("1:PerItem", "PerItem"))
+
+
+def test_an_item_region_s_figures_are_what_was_counted() -> None:
+    tally = ItemTally()
+
+    tally.enter()
+    tally.enter()
+    tally.leave(8, 1, 2, [0.5, 0.25])
+    during = tally.snapshot("7:Scatter", "Scatter")
+    tally.leave(seen=2, dropped=0, errors=0)
+    after = tally.snapshot("7:Scatter", "Scatter")
+
+    assert (during.running, during.rows) == (1, 8)
+    assert after == RegionStats(
+        "7:Scatter", "Scatter", calls=2, rows=10, run=Histogram([0.5, 0.25]), dropped=1, errors=2
+    )
+
+
+@pytest.mark.timeout(10)
+def test_an_update_that_comes_in_the_middle_of_another_does_not_wait_for_it() -> None:
+    tally = ItemTally()
+
+    def interrupted() -> Iterator[float]:
+        tally.enter()
+        tally.leave(1, 0, 0)
+        yield 0.5
+
+    tally.enter()
+    tally.leave(1, 0, 0, interrupted())
+
+    shown = tally.snapshot("7:Scatter", "Scatter")
+    assert (shown.calls, shown.rows, shown.running) == (2, 2, 0)
+
+
+@pytest.mark.stress
+def test_no_update_of_many_threads_is_lost(start: Callable[..., Future[Any]]) -> None:
+    tally, together = ItemTally(), Barrier(8)
+
+    def calls() -> None:
+        together.wait(timeout=20)
+        for _ in range(2000):
+            tally.enter()
+            tally.leave(3, 1, 1, [0.5])
+
+    for done in [start(calls) for _ in range(8)]:
+        done.result(timeout=20)
+
+    shown = tally.snapshot("7:Scatter", "Scatter")
+    assert (shown.calls, shown.rows, shown.dropped, shown.errors) == (16_000, 48_000, 16_000, 16_000)
+    assert (shown.run.count, shown.running, shown.waiting) == (16_000, 0, 0)
