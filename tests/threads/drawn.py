@@ -125,6 +125,8 @@ def _over(draw: Draw, depth: int, rules: _Rules) -> tuple[Part, int]:
     # What a region of items does with an item that fails or drops is its own affair.
     inside = replace(rules.deeper(), raises=rules.raises or on_error != "raise", drops=True)
     inner, after = _seq(draw, depth - 1, inside)
+    if on_error == "return":  # an error becomes an int, so the other items have to be ints
+        inner, after = Seq((*inner.parts, Sum())), 0
     return Over(inner, workers, on_error), after + 1
 
 

@@ -221,8 +221,15 @@ class Tree:
         return [*made.pipelines.values(), whole]
 
     def expect(self, value: Value) -> Outcome:
-        """How a call with ``value`` must end."""
-        return outcome_of(lambda: self.root.run(value))
+        """How a call with ``value`` must end.
+
+        Raises:
+            ValueError: the tree has parts that do not fit together.
+        """
+        outcome = outcome_of(lambda: self.root.run(value))
+        if outcome[0] == "unexpected":
+            raise ValueError(f"the tree itself is wrong for {value}: {outcome[1]}\n{self}")
+        return outcome
 
     def __repr__(self) -> str:
         pipelines = self.build()
