@@ -1,4 +1,4 @@
-"""``python -m bench [--json PATH]``: every measurement, printed as tables and, on request, as JSON."""
+"""``python -m bench [SECTION ...] [--json PATH] [--quick] [--compare]``: measurements, as tables and JSON."""
 
 from __future__ import annotations
 
@@ -6,42 +6,100 @@ import argparse
 import json
 import os
 import platform
+import sys
+import time
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 from rich.console import Console
 from rich.table import Table
 
+from bench.batching import closed_rows, cost_rows, free_rows, open_rows
 from bench.engine import context_rows, step_rows
+from bench.fanout import fan_out_rows
 from bench.imports import import_row
+from bench.load import Options
+from bench.real_models import model_cost_rows, real_model_rows
+
+Measure: TypeAlias = Callable[[Options], list[dict[str, Any]]]
+
+# Section -> its tables: title and goal, and what measures it.
+_SECTIONS: dict[str, list[tuple[str, Measure]]] = {
+    "engine": [
+        (
+            "A no-op step, bare loop against pipeline; goal: ratio <= 2 at 10 and 50, recorder <= 1,000",
+            lambda _: step_rows(),
+        ),
+        ("What steps on the context add to a call", lambda _: context_rows()),
+    ],
+    "imports": [
+        (
+            "import ml_pipes.core over a bare interpreter; goal: <= 60 ms, nothing heavy",
+            lambda _: [import_row()],
+        ),
+    ],
+    "closed": [
+        ("The sleeping models of the next tables, alone in a loop", cost_rows),
+        ("Batch(8), callers in a loop; ideal: callers that come back at once, and no overhead", closed_rows),
+    ],
+    "open": [
+        (
+            "Batch(8), Poisson arrivals, latency from the intended arrival over that of an ideal server",
+            open_rows,
+        ),
+    ],
+    "free": [("Batch(8) of a model that returns at once", free_rows)],
+    "fanout": [("Fan-out", fan_out_rows)],
+    "models": [
+        ("The models of the next table, one caller, by rows per run", model_cost_rows),
+        ("Real models, Batch(8, timeout=0.005) by policy, and without Batch", real_model_rows),
+    ],
+}
 
 
 def main() -> None:
     """Run and print the measurements."""
-    parser = argparse.ArgumentParser(prog="python -m bench", description="Measure ml-pipes on this machine.")
-    parser.add_argument("--json", type=Path, help="write the figures there too")
-    arguments = parser.parse_args()
-    console = Console()
+    arguments = _parser().parse_args()
+    # A file or a pipe has no width of its own, and the tables are wide.
+    console = Console(width=None if sys.stdout.isatty() else 240)
     machine = {"python": platform.python_version(), "machine": platform.machine(), "cpus": os.cpu_count()}
     console.print(f"Python {machine['python']}, {machine['machine']}, {machine['cpus']} CPUs")
+    options = Options(quick=arguments.quick, compare=arguments.compare)
     results: dict[str, Any] = {"machine": machine}
-    for title, measure in (
-        (
-            "A no-op step, bare loop against pipeline; goal: ratio <= 2 at 10 and 50, recorder <= 1,000",
-            step_rows,
-        ),
-        ("What steps on the context add to a call", context_rows),
-        (
-            "import ml_pipes.core over a bare interpreter; goal: <= 60 ms, nothing heavy",
-            lambda: [import_row()],
-        ),
-    ):
-        rows = measure()
-        results[title] = rows
-        console.print(f"\n[bold]{title}[/bold]", soft_wrap=True)
-        console.print(_table(rows))
+    for section in arguments.sections or _SECTIONS:
+        for title, measure in _SECTIONS[section]:
+            began_at = time.perf_counter()
+            rows = results[title] = measure(options)
+            took_s = time.perf_counter() - began_at
+            console.print(f"\n[bold]{title}[/bold] ({took_s:.0f} s)", soft_wrap=True)
+            if rows:
+                console.print(_table(rows))
     if arguments.json:
         arguments.json.write_text(json.dumps(results, indent=2))
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m bench", description="Measure ml-pipes on this machine.")
+    parser.add_argument(
+        "sections",
+        nargs="*",
+        metavar="SECTION",
+        type=_section,
+        help=f"what to measure, all of it when left out: {', '.join(_SECTIONS)}",
+    )
+    parser.add_argument("--json", type=Path, help="write the figures there too")
+    parser.add_argument("--quick", action="store_true", help="a rough look, in a minute")
+    parser.add_argument(
+        "--compare", action="store_true", help="other batching policies too; not with --quick"
+    )
+    return parser
+
+
+def _section(name: str) -> str:
+    if name not in _SECTIONS:
+        raise argparse.ArgumentTypeError(f"there is no section {name!r}; there are {', '.join(_SECTIONS)}")
+    return name
 
 
 def _table(rows: list[dict[str, Any]]) -> Table:
@@ -49,10 +107,14 @@ def _table(rows: list[dict[str, Any]]) -> Table:
     for name in rows[0]:
         table.add_column(name, justify="right")
     for row in rows:
-        table.add_row(
-            *(f"{value:,.2f}" if isinstance(value, float) else str(value) for value in row.values())
-        )
+        table.add_row(*map(_shown, row.values()))
     return table
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "NO"
+    return f"{value:,.2f}" if isinstance(value, float) else str(value)
 
 
 if __name__ == "__main__":

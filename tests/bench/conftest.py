@@ -1,0 +1,10 @@
+"""``bench`` is imported from the repository root, wherever pytest was started."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+_ROOT = str(Path(__file__).resolve().parents[2])
+if _ROOT not in sys.path:
+    sys.path.append(_ROOT)
