@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 
 from ml_pipes.core import Pipeline
 
-__all__ = ["Hang", "at_once", "busy", "left_after_close", "our_threads"]
+__all__ = ["Hang", "at_once", "busy", "left_after_close", "our_threads", "stacks"]
 
 ResultT = TypeVar("ResultT")
 
@@ -54,7 +54,7 @@ def at_once(calls: Iterable[Callable[[], ResultT]], within_s: float, what: objec
     for thread in threads:
         thread.join(max(0.0, until - time.monotonic()))
     if any(thread.is_alive() for thread in threads):
-        raise Hang(f"calls did not end within {within_s} s:\n{what}\n\n{_stacks(threads)}")
+        raise Hang(f"calls did not end within {within_s} s:\n{what}\n\n{stacks(threads)}")
     return [results[at] for at in range(len(todo))]
 
 
@@ -88,7 +88,7 @@ def _nonzero(stats: Any, place: str) -> Iterator[str]:
     elif isinstance(stats, list | tuple) and not hasattr(stats, "_fields"):
         pairs = enumerate(stats)
     else:
-        names = getattr(type(stats), "__dataclass_fields__", None) or getattr(stats, "_fields", ())
+        names: Iterable[str] = getattr(type(stats), "__dataclass_fields__", getattr(stats, "_fields", ()))
         pairs = [(name, getattr(stats, name)) for name in names]
     for name, value in pairs:
         if name in _COUNTS_OF_THE_PRESENT and isinstance(value, int) and value != 0:
@@ -97,7 +97,8 @@ def _nonzero(stats: Any, place: str) -> Iterator[str]:
             yield from _nonzero(value, f"{place}.{name}")
 
 
-def _stacks(threads: Iterable[threading.Thread]) -> str:
+def stacks(threads: Iterable[threading.Thread]) -> str:
+    """Where each of these threads, and of the pipelines', is now."""
     frames = sys._current_frames()
     shown = [thread for thread in {*threads, *our_threads()} if thread.is_alive()]
     return "\n".join(

@@ -68,10 +68,14 @@ def _seq(draw: Draw, depth: int, rules: _Rules, *, most: int = 3, same: bool = F
         parts.append(part)
     if same and now != depth:
         parts.append(Sum())
-        parts += [Split(2, 1)] * min(depth, 1)
-        parts += [Over(Seq((Split(2, 1),)))] * max(depth - 1, 0)
+        parts += [_one_deeper(at) for at in range(depth)]
         now = depth
     return Seq(tuple(parts)), now
+
+
+def _one_deeper(depth: int) -> Part:
+    """Makes lists of the ints in a value of this depth."""
+    return Split(2, 1) if depth == 0 else Over(Seq((_one_deeper(depth - 1),)))
 
 
 def _part(draw: Draw, depth: int, rules: _Rules) -> tuple[Part, int]:

@@ -23,7 +23,7 @@ HANGS_AFTER_S = 15.0
 ROUNDS = 3
 HAS_DEADLINES = hasattr(Pipeline, "call")
 # 60 by default, and more where a profile asks for more.
-EXAMPLES = settings.default.max_examples * 3 // 5
+EXAMPLES = settings().max_examples * 3 // 5
 
 callers = st.lists(
     st.tuples(st.integers(0, 50), st.sampled_from([None, None, 60.0, 0.001] if HAS_DEADLINES else [None])),
@@ -41,7 +41,7 @@ def _threads_take_turns_often() -> Iterator[None]:
     sys.setswitchinterval(usual)
 
 
-def called(pipeline: Any, value: int, deadline_s: float | None) -> Callable[[], Outcome]:
+def called(pipeline: Any, value: Any, deadline_s: float | None) -> Callable[[], Outcome]:
     if deadline_s is None:
         return partial(outcome_of, partial(pipeline, value))
     return partial(outcome_of, partial(pipeline.call, value, deadline=deadline_s))
@@ -147,7 +147,7 @@ def test_an_error_of_a_batch_s_body_is_shared_by_its_members_and_by_nobody_else(
         [Batch(size, timeout_s), seen, PerItem(), RaiseIf(1, 4, 3), Add(1), CollectItems(), UnBatch()]
     )
     outcomes = at_once(
-        [called(pipeline, (at, value), None) for at, value in enumerate(values)],  # type: ignore[arg-type]
+        [called(pipeline, (at, value), None) for at, value in enumerate(values)],
         HANGS_AFTER_S,
         pipeline,
     )

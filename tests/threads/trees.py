@@ -188,7 +188,7 @@ class Many(Node):
 def _around(inner: list[Any], workers: int, on_error: str = "raise") -> list[Any]:
     if workers == 0:
         return [PerItem(), *inner, CollectItems()]
-    options = {} if on_error == "raise" else {"on_error": on_error}
+    options: dict[str, Any] = {} if on_error == "raise" else {"on_error": on_error}
     return [Scatter(workers, **options), *inner, Gather()]
 
 
