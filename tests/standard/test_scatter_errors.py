@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import weakref
 from collections.abc import Iterator
 from typing import Any
@@ -224,6 +225,26 @@ def test_an_exception_that_is_a_result_is_a_result() -> None:
     for choice in ("raise", "return", "drop"):
         assert Pipeline([Scatter(2, choice), lambda item: item, Gather()])([value]) == [value]
     assert not hasattr(value, "__notes__")
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_a_returned_failure_without_its_traceback_holds_no_item(workers: int) -> None:
+    class Item:
+        pass
+
+    def step(_: Item) -> None:
+        raise OSError
+
+    def call() -> tuple[list[weakref.ref[Item]], list[OSError]]:
+        items = [Item(), Item()]
+        errors = Pipeline[Any, Any]([Scatter(workers, "return"), step, Gather()])(items)
+        return [weakref.ref(item) for item in items], [error.with_traceback(None) for error in errors]
+
+    gone, errors = call()
+    gc.collect()
+
+    assert [type(error) for error in errors] == [OSError, OSError]
+    assert [item() for item in gone] == [None, None]
 
 
 def test_a_dropped_failure_holds_nothing() -> None:
