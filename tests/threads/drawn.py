@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
 from hypothesis import strategies as st
-from tests.threads.steps import Add, DropIf, Mod, MulMod, RaiseIf, Rows, Split, Sum
+from tests.threads.steps import Add, DropIf, Linger, Mod, MulMod, RaiseIf, Rows, Split, Sum
 from tests.threads.trees import (
     BATCH_OPTIONS,
     SCATTER_OPTIONS,
@@ -92,6 +92,7 @@ def _part(draw: Draw, depth: int, rules: _Rules) -> tuple[Part, int]:
 def _plain(draw: Draw, depth: int, rules: _Rules) -> tuple[Part, int]:
     kinds: list[Callable[[], Part]] = [
         lambda: Add(draw(_SMALL)),
+        Linger,
         lambda: MulMod(draw(st.integers(1, 9)), draw(st.integers(10, 999))),
     ]
     modulus = st.integers(2, 9)

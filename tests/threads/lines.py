@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tests.threads.steps import Add, DropIf, Mod, MulMod, RaiseIf, Rows, Split, Sum
+from tests.threads.steps import Add, DropIf, Linger, Mod, MulMod, RaiseIf, Rows, Split, Sum
 from tests.threads.trees import (
     BATCH_OPTIONS,
     SCATTER_OPTIONS,
@@ -55,7 +55,9 @@ def _lines() -> list[Line]:
         (Split(2, 1), Over(Seq((Batched(Seq((_MODEL,)), 4, 0.0005, 2), RaiseIf(2, 200, 11))), 2))
     )
     in_batch = Seq((Split(2, 1), Over(Seq((Batched(Seq((_MODEL,)), 3, 0.0005),)), 2), Sum()))
+    all_fail = Seq((Linger(), RaiseIf(8, 100, 51)))
     lines = [
+        Line("scatter", _with_id(Split(3, 100), Over(all_fail, 3))),
         Line("scatter, batch", _with_id(Split(3, 1), Over(in_tile, 2))),
         Line("embed, scatter, batch", _with_id(Embedded(in_embedded), Sum(), Embedded(in_embedded))),
         Line(

@@ -6,6 +6,7 @@ Knows nothing of regions, threads or trees.
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, TypeAlias
@@ -20,6 +21,7 @@ __all__ = [
     "DropIf",
     "Guarded",
     "Guilty",
+    "Linger",
     "Mod",
     "MulMod",
     "Outcome",
@@ -115,6 +117,15 @@ class Split:
 
     def __call__(self, value: int) -> list[int]:
         return [value + at * self.stride for at in range(self.count)]
+
+
+@dataclass(frozen=True)
+class Linger:
+    """Takes longer for some values than for others, so that what starts first does not end first."""
+
+    def __call__(self, value: int) -> int:
+        threading.Event().wait((2 - value % 3) * 0.0002)
+        return value
 
 
 @dataclass(frozen=True)

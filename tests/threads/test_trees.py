@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from tests.threads import steps, trees
 from tests.threads.callers import at_once, busy, left_after_close, our_threads
 from tests.threads.drawn import trees as drawn_trees
-from tests.threads.steps import Add, Guilty, Outcome, RaiseIf, Split, Sum, outcome_of
+from tests.threads.steps import Add, Guilty, Linger, Outcome, RaiseIf, Split, Sum, outcome_of
 from tests.threads.trees import Batched, Embedded, Kept, Over, Seq, Tree
 
 from ml_pipes.core import Pipeline
@@ -117,6 +117,14 @@ def test_plain_recursion_says_what_is_known_by_hand(tree: Tree, value: int, outc
 
     assert expected == outcome
     assert given_by_pipeline == outcome
+
+
+def test_of_several_items_that_fail_at_once_the_first_is_raised() -> None:
+    tree = Tree(Seq((Split(4, 100), Over(Seq((Linger(), RaiseIf(1, 100, 0))), 4))))
+
+    check(tree, [(value, None) for value in (0, 100, 200, 1)])
+
+    assert tree.expect(200) == ("error", 1, 200)
 
 
 @pytest.mark.parametrize("workers", [1, 2])
