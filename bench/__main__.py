@@ -62,21 +62,37 @@ def main() -> None:
     """Run and print the measurements."""
     arguments = _parser().parse_args()
     # A file or a pipe has no width of its own, and the tables are wide.
-    console = Console(width=None if sys.stdout.isatty() else 240)
+    console = Console(width=None if sys.stdout.isatty() else 260)
     machine = {"python": platform.python_version(), "machine": platform.machine(), "cpus": os.cpu_count()}
     console.print(f"Python {machine['python']}, {machine['machine']}, {machine['cpus']} CPUs")
     options = Options(quick=arguments.quick, compare=arguments.compare)
     results: dict[str, Any] = {"machine": machine}
     for section in arguments.sections or _SECTIONS:
         for title, measure in _SECTIONS[section]:
-            began_at = time.perf_counter()
+            began_at, others_s = time.perf_counter(), _others_s()
             rows = results[title] = measure(options)
-            took_s = time.perf_counter() - began_at
-            console.print(f"\n[bold]{title}[/bold] ({took_s:.0f} s)", soft_wrap=True)
+            took_s, others_s = time.perf_counter() - began_at, _others_s() - others_s
+            notes = f"{took_s:.0f} s; other processes kept {max(0.0, others_s / took_s):.2f} CPUs busy"
+            console.print(f"\n[bold]{title}[/bold] ({notes})", soft_wrap=True)
             if rows:
                 console.print(_table(rows))
     if arguments.json:
         arguments.json.write_text(json.dumps(results, indent=2))
+
+
+def _others_s() -> float:
+    """CPU seconds of all other processes of the machine since it started; 0 where that cannot be read.
+
+    What others take is missing here: figures from a busy machine are not to be trusted.
+    """
+    try:
+        fields = Path("/proc/stat").read_text(encoding="ascii").split("\n", 1)[0].split()[1:]
+    except OSError:
+        return 0.0
+    user, nice, system, _, _, irq, softirq, steal = map(int, fields[:8])
+    busy_s = (user + nice + system + irq + softirq + steal) / os.sysconf("SC_CLK_TCK")
+    times = os.times()
+    return busy_s - (times.user + times.system + times.children_user + times.children_system)
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -28,7 +28,7 @@ _CALLERS = (1, 2, 4, 8, 16, 32, 64)
 _LOADS = (0.1, 0.5, 0.8, 0.95)
 _SWEEPS_PER_ROUND = 4
 # Enough for a policy to have seen a few runs.
-_WARM_S = 0.15
+_WARM_S = 0.12
 
 
 @dataclass
@@ -109,7 +109,7 @@ def closed_rows(options: Options) -> list[dict[str, Any]]:
         if policy != "none" or timeout_s == timeouts_s[0]
     ]
     calibration = _Calibration()
-    rounds, block_s = (2, 0.3) if options.quick else (5, 0.35)
+    rounds, block_s = (2, 0.3) if options.quick else (5, 0.33)
     for place in _mixed(places, rounds, "callers in a loop", calibration):
         items = [object() for _ in range(place.callers)]
         place.closed.append(closed_block(place.call, items, warm_s=_WARM_S, block_s=block_s))
@@ -146,6 +146,9 @@ def _closed_row(place: _Place, calibration: _Calibration) -> dict[str, Any]:
 def open_rows(options: Options) -> list[dict[str, Any]]:
     """Poisson arrivals: latency from the intended arrival against the ideal for the same arrivals.
 
+    "From call" is the same with each arrival put where its call was made: what is left without the
+    generator's lag, which is a thread's wake-up and grows when other processes want the CPUs.
+
     A load is a part of the nominal capacity. The sleep's overshoot makes it a little more of what the
     model can do here, which is shown too: near saturation that little counts.
     """
@@ -174,41 +177,56 @@ def _timetable(place: _Place, block: int, options: Options) -> tuple[float, ...]
     launch_s, row_s = _SHAPES[place.shape]
     capacity = _SIZE / (launch_s + row_s * _SIZE)
     # Few come at a low load, and at a high one it takes long until the queue is as it will stay.
-    seconds = 1.5 if options.quick else 3.5 if place.load in {_LOADS[0], _LOADS[-1]} else 2.5
+    seconds = 1.5 if options.quick else 3.2 if place.load in {_LOADS[0], _LOADS[-1]} else 2.2
     seed = random.Random(f"{place.shape} {place.load} {block}").randrange(1 << 30)
     return poisson_arrivals(place.load * capacity, seconds, seed)
 
 
 def _open_row(place: _Place, calibration: _Calibration) -> dict[str, Any]:
     costs = calibration.costs(place.shape)
-    multiples: dict[int, list[float]] = {50: [], 99: []}
-    ideals: dict[int, list[float]] = {50: [], 99: []}
-    for arrivals, block in place.opened:
-        ideal = ideal_open(arrivals, costs)
-        for per_cent, values in multiples.items():
-            best_s = percentile(ideal.latencies_s, per_cent)
-            ideals[per_cent].append(best_s)
-            values.append(percentile(block.latencies_s, per_cent) / best_s)
-    lags_s = [lag_s for _, block in place.opened for lag_s in block.lags_s]
-    p50, p99 = statistics.median(multiples[50]), statistics.median(multiples[99])
     limit = 1.5 if place.load > 0.8 else 1.15
     nominal = linear_costs(*_SHAPES[place.shape], _SIZE)
-    return {
+    lags_s = [lag_s for _, block in place.opened for lag_s in block.lags_s]
+    row: dict[str, Any] = {
         **_head(place),
         "load, %": place.load * 100,
         "of measured, %": place.load * costs[-1] / nominal[-1] * 100,
         "arrivals": len(lags_s),
-        "ideal p50, ms": statistics.median(ideals[50]) * 1e3,
-        "p50 x": p50,
-        "p50 blocks": _span(multiples[50]),
-        "ideal p99, ms": statistics.median(ideals[99]) * 1e3,
-        "p99 x": p99,
-        "p99 blocks": _span(multiples[99]),
+    }
+    worst = 0.0
+    for per_cent in (50, 99):
+        ideals_s, multiples = _against_ideal(place.opened, costs, per_cent)
+        late = [_from_the_call(arrivals, block) for arrivals, block in place.opened]
+        row[f"ideal p{per_cent}, ms"] = statistics.median(ideals_s) * 1e3
+        row[f"p{per_cent} x"] = multiple = statistics.median(multiples)
+        row[f"p{per_cent} blocks"] = f"{min(multiples):.2f}-{max(multiples):.2f}"
+        row[f"p{per_cent} x from call"] = statistics.median(_against_ideal(late, costs, per_cent)[1])
+        worst = max(worst, multiple / limit)
+    return {
+        **row,
         "lag p50, ms": percentile(lags_s, 50) * 1e3,
         "lag p99, ms": percentile(lags_s, 99) * 1e3,
         "goal": f"<= {limit}",
-        "met": p50 <= limit and p99 <= limit,
+        "met": worst <= 1.0,
     }
+
+
+def _against_ideal(
+    blocks: list[tuple[tuple[float, ...], Open]], costs: Costs, per_cent: float
+) -> tuple[list[float], list[float]]:
+    """Of each block: the ideal server's percentile for its arrivals, seconds, and ours as a multiple of it."""
+    ideals_s = [percentile(ideal_open(arrivals, costs).latencies_s, per_cent) for arrivals, _ in blocks]
+    ours_s = [percentile(block.latencies_s, per_cent) for _, block in blocks]
+    return ideals_s, [mine / best for mine, best in zip(ours_s, ideals_s, strict=True)]
+
+
+def _from_the_call(arrivals: tuple[float, ...], block: Open) -> tuple[tuple[float, ...], Open]:
+    """The block as if each call had been meant for when it was made: what the generator's lag adds."""
+    called_at = sorted(at + lag_s for at, lag_s in zip(arrivals, block.lags_s, strict=True))
+    latencies_s = [
+        latency_s - lag_s for latency_s, lag_s in zip(block.latencies_s, block.lags_s, strict=True)
+    ]
+    return tuple(called_at), Open(latencies_s, block.lags_s)
 
 
 def free_rows(options: Options) -> list[dict[str, Any]]:
@@ -268,7 +286,3 @@ def _head(place: _Place) -> dict[str, Any]:
         "policy": policy_title(place.policy),
         "timeout, ms": place.timeout_s * 1e3,
     }
-
-
-def _span(values: list[float]) -> str:
-    return f"{min(values):.2f}-{max(values):.2f}"

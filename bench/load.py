@@ -36,10 +36,10 @@ Call: TypeAlias = Callable[[Any], Any]
 _now = time.perf_counter
 
 # The generator's threads. All that are idle sleep until an arrival of their own, so one more costs memory
-# only; an arrival is late when all are busy, which the lag would show.
-_THREADS = 64
+# only; an arrival is late when all are busy, which the lag would show. Near saturation, 64 are at times.
+_THREADS = 256
 # Long enough for all threads to be asleep before the first arrival.
-_HEAD_START_S = 0.05
+_HEAD_START_S = 0.1
 
 
 @dataclass(frozen=True)

@@ -29,7 +29,8 @@ __all__ = ["model_cost_rows", "real_model_rows"]
 _SIZE = 8
 _TIMEOUT_S = 0.005
 _CALLERS = (1, 2, 4, 8)
-_SIDE = 320
+# A batch of eight must fit several times into a short block.
+_SIDE = 192
 # magika looks at the first and the last kilobyte; what a file lacks is this value.
 _HALF, _PADDING = 1024, 256
 
@@ -142,20 +143,19 @@ def _model_rows(
     name: str, infer: Infer, tensors: list[TensorPayload], options: Options
 ) -> list[dict[str, Any]]:
     callers = (1, 8) if options.quick else _CALLERS
-    policies = [p for p in (*COMPARED, TWO_AT_ONCE) if p == "auto" or is_there(p)]
+    compared = (*COMPARED, TWO_AT_ONCE) if options.compare else COMPARED
+    policies = [policy for policy in compared if policy == "auto" or is_there(policy)]
     places = {count: [_Place(policy, count, infer) for policy in policies] for count in callers}
     infer.warm_up(tensors[0], range(1, _SIZE + 1))
     order = random.Random(0)
     steps: list[_Place] = []
-    for _ in range(2 if options.quick else 3):
+    for _ in range(3 if options.quick else 5):
         # What is compared stands together: the machine's own changes are slower than that.
         for count in order.sample(callers, len(callers)):
             steps += order.sample(places[count], len(policies))
     for place in shown(steps, name):
         items = [tensors[at % len(tensors)] for at in range(place.callers)]
-        place.blocks.append(
-            closed_block(place.call, items, warm_s=0.1, block_s=0.4 if options.quick else 0.5)
-        )
+        place.blocks.append(closed_block(place.call, items, warm_s=0.05, block_s=0.3))
     for place in steps:
         place.call.close()
     return [_row(name, count, {place.policy: place for place in places[count]}) for count in callers]
