@@ -51,7 +51,14 @@ def test_with_closes_at_the_end_also_after_an_error() -> None:
 
 def test_those_who_wait_in_a_batch_are_released_with_errors_of_their_own(start: Any) -> None:
     entered, pipeline = threading.Semaphore(0), Pipeline[Any, Any]([])
-    pipeline.extend([lambda value: (entered.release(), value)[1], Batch(8, timeout=60), items_of, UnBatch()])
+    pipeline.extend(
+        [
+            lambda value: (entered.release(), value)[1],
+            Batch(8, timeout=60, policy="full"),
+            items_of,
+            UnBatch(),
+        ]
+    )
     callers = [start(pipeline, item) for item in range(5)]
     for _ in callers:
         assert entered.acquire(timeout=10)
@@ -121,7 +128,12 @@ def test_close_ends_the_threads() -> None:
 def test_close_releases_those_who_came_before_the_list_grew(start: Any) -> None:
     entered = threading.Semaphore(0)
     pipeline: Pipeline[Any, Any] = Pipeline(
-        [lambda value: (entered.release(), value)[1], Batch(8, timeout=60), items_of, UnBatch()]
+        [
+            lambda value: (entered.release(), value)[1],
+            Batch(8, timeout=60, policy="full"),
+            items_of,
+            UnBatch(),
+        ]
     )
     caller = start(pipeline, 1)
     assert entered.acquire(timeout=10)
@@ -135,7 +147,12 @@ def test_close_releases_those_who_came_before_the_list_grew(start: Any) -> None:
 def test_those_who_came_before_and_after_the_list_grew_meet_in_its_batch(start: Any) -> None:
     entered = threading.Semaphore(0)
     pipeline: Pipeline[Any, Any] = Pipeline(
-        [lambda value: (entered.release(), value)[1], Batch(2, timeout=60), items_of, UnBatch()]
+        [
+            lambda value: (entered.release(), value)[1],
+            Batch(2, timeout=60, policy="full"),
+            items_of,
+            UnBatch(),
+        ]
     )
     before = start(pipeline, 1)
     assert entered.acquire(timeout=10)

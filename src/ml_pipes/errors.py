@@ -14,8 +14,11 @@ exception is not here: it keeps its type and gains a note that names the step.
     ├── SelectorIndexError (IndexError)         a path's index is out of range
     ├── MissingNameError (KeyError)             nothing was kept under this name
     ├── PipelineClosed (RuntimeError)           the pipeline was closed before or while it was called
+    ├── DeadlineExceeded (TimeoutError)         a call was not done by its deadline
     ├── RegionError (RuntimeError)              a region could not do its work
-    │   └── BatchSizeError                      a batch's body returned another number of results
+    │   ├── BatchSizeError                      a batch's body returned another number of results
+    │   ├── OversizeError (ValueError)          an item has more rows than a batch may have
+    │   └── QueueFull                           a region's waiting room has no place left
     ├── DecodeError (ValueError)                bytes are not an image
     └── ModelError                              a model cannot be used
         ├── ModelFileError (OSError)            its file is empty or is not a model
@@ -31,6 +34,7 @@ from __future__ import annotations
 
 __all__ = [
     "BatchSizeError",
+    "DeadlineExceeded",
     "DecodeError",
     "MissingNameError",
     "ModelBatchError",
@@ -39,9 +43,11 @@ __all__ = [
     "ModelInputError",
     "ModelNotFoundError",
     "ModelProviderError",
+    "OversizeError",
     "PipelineClosed",
     "PipelineError",
     "PipelineValidationError",
+    "QueueFull",
     "RegionError",
     "SelectorIndexError",
     "SelectorRuntimeError",
@@ -99,12 +105,24 @@ class PipelineClosed(PipelineError, RuntimeError):
     """The pipeline was closed before it was called, or while the caller waited in it."""
 
 
+class DeadlineExceeded(PipelineError, TimeoutError):
+    """A call was not done by its deadline."""
+
+
 class RegionError(PipelineError, RuntimeError):
     """A region could not do its work."""
 
 
 class BatchSizeError(RegionError):
     """A batch's body returned another number of results than it took items."""
+
+
+class OversizeError(RegionError, ValueError):
+    """An item has more rows than a batch may have, and cannot be split."""
+
+
+class QueueFull(RegionError):
+    """More rows would wait in a region than there is room for."""
 
 
 class DecodeError(PipelineError, ValueError):

@@ -14,9 +14,11 @@ from reprlib import recursive_repr
 from textwrap import indent
 from typing import TYPE_CHECKING, Any, Generic, Self, TypeAlias, TypeVar, Union
 
-from ml_pipes._engine.plan import Plan, make_plan
-from ml_pipes._engine.record import Recorder
+from ml_pipes._engine.plan import Embedded, Plan, make_plan
+from ml_pipes._engine.record import NO_RECORD, Recorder
 from ml_pipes._engine.run import run
+from ml_pipes._engine.way import Way, way_of_a_call
+from ml_pipes._threads.deadline import check_deadline, due_within
 from ml_pipes._threads.owned import CLOSED, Owned
 from ml_pipes._threads.turnstile import Turnstile
 from ml_pipes.context import ContextOp
@@ -79,12 +81,38 @@ class Pipeline(Generic[InputT, OutputT]):
         plan = self._plan
         if plan is None:
             raise PipelineClosed(CLOSED)
-        collector = self._collector
-        if collector is None:
-            result: OutputT = run(plan, value)
+        result: OutputT
+        if self._collector is None and not plan.meetings:
+            result = run(plan, value)
+        else:
+            result = _run_on_a_way(plan, value, self._collector)
+        return result
+
+    def call(self, value: InputT, *, deadline: float | None = None) -> OutputT:
+        """Carry one value through, within a time.
+
+        At its deadline a call that waits, for others in a ``Batch``, for an item of a
+        ``Scatter``, for its turn at a serialized step, stops waiting; its rows are taken
+        out of the queue and nobody else notices. A step that runs is not broken off: no
+        step starts after it, on any thread and in any embedded pipeline, and a caller
+        that leads a batch raises when the batch is done.
+
+        Args:
+            value: what the first step takes.
+            deadline: seconds from now; None for no limit. Within a call that has one, the earlier counts.
+
+        Raises:
+            TypeError: ``deadline`` is no number.
+            ValueError: it is NaN.
+            DeadlineExceeded: the result is not there in time (a ``TimeoutError``).
+            Exception: as of ``pipeline(value)``.
+        """
+        if deadline is None:
+            return self(value)
+        with due_within(deadline):
+            result = self(value)
+            check_deadline("before the result was there")
             return result
-        traced: OutputT = _traced(plan, value, collector)
-        return traced
 
     @property
     def operators(self) -> tuple[Any, ...]:
@@ -202,7 +230,7 @@ class PipelineDescription:
 
 
 @Operator
-class Embed(Generic[InputT, OutputT]):
+class Embed(Embedded, Generic[InputT, OutputT]):
     """A pipeline as one step, with a context of its own.
 
     Later changes of the pipeline are seen. Its short-circuit ends the outer call too.
@@ -215,6 +243,18 @@ class Embed(Generic[InputT, OutputT]):
 
     def __call__(self, value: InputT) -> OutputT:
         return self.pipeline(value)
+
+    @property
+    def plan(self) -> Plan | None:
+        return self.pipeline._plan  # noqa: SLF001 - its own module
+
+    def run_within(self, value: InputT, way: Way | None) -> OutputT:
+        plan = self.plan
+        if plan is None or way is None:
+            return self.pipeline(value)
+        inner = Way(plan, way.traveller, way.passed)
+        result: OutputT = _run(plan, value, self.pipeline.trace_collector, inner)
+        return result
 
 
 @Operator
@@ -237,10 +277,24 @@ def inline(pipeline: Pipeline[InputT, OutputT]) -> Inline[InputT, OutputT]:
     return Inline(pipeline)
 
 
-def _traced(plan: Plan, value: Any, collector: TraceCollector) -> Any:
+def _run_on_a_way(plan: Plan, value: Any, collector: TraceCollector | None) -> Any:
+    """A call in which callers meet: those who wait know that this one comes."""
+    found = way_of_a_call(plan)
+    if found is None:
+        return _run(plan, value, collector, None)
+    way, end = found
+    try:
+        return _run(plan, value, collector, way)
+    finally:
+        end()
+
+
+def _run(plan: Plan, value: Any, collector: TraceCollector | None, way: Way | None) -> Any:
+    if collector is None:
+        return run(plan, value, NO_RECORD, way)
     recorder = Recorder()
     try:
-        return run(plan, value, recorder)
+        return run(plan, value, recorder, way)
     finally:
         try:
             collector.on_trace(recorder.trace())

@@ -28,8 +28,20 @@ class Body(Protocol[BodyInputT, BodyOutputT]):
     def label(self) -> str:
         """The opener's label, such as ``4:Batch``."""
 
-    def __call__(self, value: BodyInputT, /, *, item: int | None = None) -> BodyOutputT:
-        """Run the steps on ``value``; ``item`` is its index where the region goes through items."""
+    def __call__(self, value: BodyInputT, /, *, item: int | None = None, worker: Any = None) -> BodyOutputT:
+        """Run the steps on ``value``.
+
+        Args:
+            value: what the first step takes.
+            item: its index where the region goes through items.
+            worker: who runs it, where a crew said before that it comes (see :meth:`approach`).
+        """
+
+    def approach(self) -> Any:
+        """Where runs of the body are waited for: a crew tells it which are to come. None when nowhere."""
+
+    def note(self, error: BaseException) -> None:
+        """Note on an error of a run that it came through this region, where it is not raised through it."""
 
     def own(self, make: Callable[[str], OwnedT], /) -> OwnedT:
         """What this region of this pipeline holds for its lifetime, made with the label on first use.
@@ -59,6 +71,10 @@ class RegionOpener(Generic[InputT, OutputT]):
         May return a ticket (see ``_threads``) instead of a result: the driver waits for it.
         """
         raise NotImplementedError(f"{type(self).__name__} must implement run(value, body)")
+
+    def meeting_place(self, label: str) -> Any:
+        """Make what this region's callers wait at for each other, where they do; the body owns it."""
+        raise NotImplementedError(f"{label}: no caller waits for another here")
 
 
 class RegionExecutor(Protocol):

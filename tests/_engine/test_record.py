@@ -104,7 +104,9 @@ def test_the_runs_of_a_scatter_are_on_the_threads_that_worked() -> None:
 
 
 def test_participants_of_a_batch_see_their_wait_apart_and_one_and_the_same_run(start: Any) -> None:
-    pipeline: Pipeline[Any, Any] = Pipeline([Batch(2, timeout=20), lambda items: items, UnBatch()])
+    pipeline: Pipeline[Any, Any] = Pipeline(
+        [Batch(2, timeout=20, policy="full"), lambda items: items, UnBatch()]
+    )
     traces: list[InvocationTrace] = []
     lock = threading.Lock()
 
@@ -214,7 +216,9 @@ def test_the_trace_of_a_caller_that_left_its_batch_does_not_touch_the_others(
         assert let_go.wait(timeout=10)
         return items
 
-    pipeline: Pipeline[Any, Any] = Pipeline([Batch(2, timeout=20), model, lambda items: items, UnBatch()])
+    pipeline: Pipeline[Any, Any] = Pipeline(
+        [Batch(2, timeout=20, policy="full"), model, lambda items: items, UnBatch()]
+    )
     pipeline.set_tracing(Keep())
     monkeypatch.setattr(SystemClock, "wait", interrupted)
     leaver = start(pipeline, 1)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def test_a_full_batch_leaves_at_once(clock: FakeClock, start: Any, model: Model) -> None:
-    batcher = Batcher("1:Batch", Departure(size=2, timeout_s=9.0), clock)
+    batcher = Batcher("1:Batch", Departure(size=2, timeout_s=9.0, policy="full"), clock)
     one = start(batcher.ticket(1, model).wait)
     clock.until_sleeping()
 
@@ -30,7 +30,7 @@ def test_a_full_batch_leaves_at_once(clock: FakeClock, start: Any, model: Model)
 def test_a_half_empty_batch_leaves_together_at_its_deadline(
     clock: FakeClock, start: Any, model: Model
 ) -> None:
-    batcher = Batcher("1:Batch", Departure(size=4, timeout_s=0.050), clock)
+    batcher = Batcher("1:Batch", Departure(size=4, timeout_s=0.050, policy="full"), clock)
     one = start(batcher.ticket(1, model).wait)
     clock.until_sleeping(1)
     two = start(batcher.ticket(2, model).wait)
@@ -45,7 +45,7 @@ def test_a_half_empty_batch_leaves_together_at_its_deadline(
 def test_the_wait_counts_from_the_first_arrival_and_is_never_begun_anew(
     clock: FakeClock, start: Any, model: Model
 ) -> None:
-    batcher = Batcher("1:Batch", Departure(size=8, timeout_s=0.100), clock)
+    batcher = Batcher("1:Batch", Departure(size=8, timeout_s=0.100, policy="full"), clock)
     callers = []
     for item, at in ((1, 0.0), (2, 0.05), (3, 0.04)):
         clock.advance(at)
@@ -61,7 +61,7 @@ def test_the_wait_counts_from_the_first_arrival_and_is_never_begun_anew(
 def test_with_timeout_zero_those_who_come_while_the_model_runs_share_the_next_batch(
     clock: FakeClock, start: Any, model: Model
 ) -> None:
-    batcher = Batcher("1:Batch", Departure(size=8, timeout_s=0.0), clock)
+    batcher = Batcher("1:Batch", Departure(size=8, timeout_s=0.0, policy="full"), clock)
     model.go_on.clear()
     callers = [start(batcher.ticket(0, model).wait)]
     assert model.entered.wait(timeout=5)
@@ -76,7 +76,7 @@ def test_with_timeout_zero_those_who_come_while_the_model_runs_share_the_next_ba
 
 
 def test_a_batch_never_holds_more_than_its_size(clock: FakeClock, start: Any, model: Model) -> None:
-    batcher = Batcher("1:Batch", Departure(size=3, timeout_s=0.0), clock)
+    batcher = Batcher("1:Batch", Departure(size=3, timeout_s=0.0, policy="full"), clock)
     model.go_on.clear()
     callers = [start(batcher.ticket(0, model).wait)]
     assert model.entered.wait(timeout=5)
@@ -93,7 +93,7 @@ def test_a_batch_never_holds_more_than_its_size(clock: FakeClock, start: Any, mo
 def test_a_caller_past_its_time_while_the_model_runs_goes_when_it_comes_free(
     clock: FakeClock, start: Any, model: Model
 ) -> None:
-    batcher = Batcher("1:Batch", Departure(size=2, timeout_s=0.050), clock)
+    batcher = Batcher("1:Batch", Departure(size=2, timeout_s=0.050, policy="full"), clock)
     model.go_on.clear()
     first = [start(batcher.ticket(item, model).wait) for item in (1, 1)]
     assert model.entered.wait(timeout=5)
@@ -110,7 +110,7 @@ def test_a_caller_past_its_time_while_the_model_runs_goes_when_it_comes_free(
 
 
 def test_a_short_circuit_goes_to_everybody(clock: FakeClock, start: Any) -> None:
-    batcher = Batcher("1:Batch", Departure(size=2, timeout_s=9.0), clock)
+    batcher = Batcher("1:Batch", Departure(size=2, timeout_s=9.0, policy="full"), clock)
 
     callers = [start(batcher.ticket(item, lambda _: SHORT_CIRCUIT).wait) for item in (1, 2)]
 
@@ -118,7 +118,7 @@ def test_a_short_circuit_goes_to_everybody(clock: FakeClock, start: Any) -> None
 
 
 def test_a_call_from_inside_the_own_body_runs_at_once(clock: FakeClock) -> None:
-    batcher = Batcher("1:Batch", Departure(size=1, timeout_s=9.0), clock)
+    batcher = Batcher("1:Batch", Departure(size=1, timeout_s=9.0, policy="full"), clock)
 
     def halve(items: list[int]) -> list[int]:
         return [item if item == 1 else batcher.ticket(item // 2, halve).wait() for item in items]
@@ -129,7 +129,7 @@ def test_a_call_from_inside_the_own_body_runs_at_once(clock: FakeClock) -> None:
 def test_a_ticket_tells_when_it_waited_and_when_its_batch_ran(
     clock: FakeClock, start: Any, model: Model
 ) -> None:
-    batcher = Batcher("1:Batch", Departure(size=2, timeout_s=0.5), clock)
+    batcher = Batcher("1:Batch", Departure(size=2, timeout_s=0.5, policy="full"), clock)
     ticket: Ticket[int] = batcher.ticket(1, model)
     waiting = start(ticket.wait)
     clock.until_sleeping()
@@ -142,15 +142,15 @@ def test_a_ticket_tells_when_it_waited_and_when_its_batch_ran(
 
 
 def test_a_ticket_kept_for_its_times_keeps_neither_item_nor_result(clock: FakeClock, model: Model) -> None:
-    ticket = Batcher("1:Batch", Departure(size=1, timeout_s=0.0), clock).ticket(1, model)
+    ticket = Batcher("1:Batch", Departure(size=1, timeout_s=0.0, policy="full"), clock).ticket(1, model)
 
     ticket.wait()
 
-    assert (ticket.item, ticket.result) == (None, None)
+    assert (ticket.items, ticket.error) == ([], None)
 
 
 def test_the_first_to_come_are_the_first_to_go(clock: FakeClock, start: Any, model: Model) -> None:
-    batcher = Batcher("1:Batch", Departure(size=1, timeout_s=0.0), clock)
+    batcher = Batcher("1:Batch", Departure(size=1, timeout_s=0.0, policy="full"), clock)
     model.go_on.clear()
     callers = [start(batcher.ticket(0, model).wait)]
     assert model.entered.wait(timeout=5)
@@ -168,7 +168,7 @@ def test_the_first_to_come_are_the_first_to_go(clock: FakeClock, start: Any, mod
 @pytest.mark.stress
 @pytest.mark.timeout(120)
 def test_a_thousand_calls_from_32_threads_each_get_their_own_answer(start: Any) -> None:
-    batcher = Batcher("1:Batch", Departure(size=7, timeout_s=0.001))
+    batcher = Batcher("1:Batch", Departure(size=7, timeout_s=0.001, policy="full"))
     barrier = Barrier(32)
 
     def calls(thread: int) -> list[int]:

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 def test_another_number_of_results_is_an_error_for_everybody(
     clock: FakeClock, start: Any, result: Any, words: str
 ) -> None:
-    batcher = Batcher("1:Batch", Departure(size=2, timeout_s=9.0), clock)
+    batcher = Batcher("1:Batch", Departure(size=2, timeout_s=9.0, policy="full"), clock)
 
     callers = [start(batcher.ticket(item, lambda _: result).wait) for item in (1, 2)]
 
@@ -55,7 +55,7 @@ def test_another_number_of_results_is_an_error_for_everybody(
 def test_whatever_kills_the_leader_everybody_is_released_with_a_copy_of_his_own(
     clock: FakeClock, start: Any, kind: type[BaseException]
 ) -> None:
-    batcher = Batcher("1:Batch", Departure(size=8, timeout_s=9.0), clock)
+    batcher = Batcher("1:Batch", Departure(size=8, timeout_s=9.0, policy="full"), clock)
     original = kind("died")
     callers = [start(_caught, batcher.ticket(item, _raising(original)).wait) for item in range(8)]
 
@@ -71,7 +71,7 @@ def test_whatever_kills_the_leader_everybody_is_released_with_a_copy_of_his_own(
 def test_the_region_works_again_after_its_leader_died(
     clock: FakeClock, start: Any, model: Model, kind: type[BaseException]
 ) -> None:
-    batcher = Batcher("1:Batch", Departure(size=2, timeout_s=9.0), clock)
+    batcher = Batcher("1:Batch", Departure(size=2, timeout_s=9.0, policy="full"), clock)
     for future in [start(_caught, batcher.ticket(item, _raising(kind())).wait) for item in (1, 2)]:
         future.result(timeout=5)
 
@@ -81,7 +81,7 @@ def test_the_region_works_again_after_its_leader_died(
 
 
 def test_an_error_among_the_results_is_raised_to_its_owner_only(clock: FakeClock, start: Any) -> None:
-    batcher = Batcher("1:Batch", Departure(size=4, timeout_s=9.0), clock)
+    batcher = Batcher("1:Batch", Departure(size=4, timeout_s=9.0, policy="full"), clock)
     bad = ValueError("item 2 is bad")
 
     def run(items: list[int]) -> list[Any]:
@@ -99,7 +99,7 @@ def test_a_caller_interrupted_while_it_waits_is_taken_out_and_nobody_else_notice
     start: Any, model: Model
 ) -> None:
     clock = InterruptingClock()
-    batcher = Batcher("1:Batch", Departure(size=3, timeout_s=9.0), clock)
+    batcher = Batcher("1:Batch", Departure(size=3, timeout_s=9.0, policy="full"), clock)
     one = start(batcher.ticket(1, model).wait)
     clock.until_sleeping(1)
 
@@ -113,7 +113,7 @@ def test_a_caller_interrupted_while_it_waits_is_taken_out_and_nobody_else_notice
 
 def test_a_caller_interrupted_when_it_was_called_to_lead_passes_the_call_on(start: Any, model: Model) -> None:
     clock = InterruptingClock()
-    batcher = Batcher("1:Batch", Departure(size=2, timeout_s=0.0), clock)
+    batcher = Batcher("1:Batch", Departure(size=2, timeout_s=0.0, policy="full"), clock)
     model.go_on.clear()
     first = start(batcher.ticket(0, model).wait)
     assert model.entered.wait(timeout=5)
@@ -132,7 +132,7 @@ def test_a_caller_interrupted_when_it_was_called_to_lead_passes_the_call_on(star
 
 
 def test_a_ticket_that_nobody_waits_for_is_in_nobodys_way(clock: FakeClock, start: Any, model: Model) -> None:
-    batcher = Batcher("1:Batch", Departure(size=2, timeout_s=9.0), clock)
+    batcher = Batcher("1:Batch", Departure(size=2, timeout_s=9.0, policy="full"), clock)
     batcher.ticket(99, model)
 
     callers = [start(batcher.ticket(item, model).wait) for item in (1, 2)]
@@ -144,7 +144,7 @@ def test_a_ticket_that_nobody_waits_for_is_in_nobodys_way(clock: FakeClock, star
 def test_a_member_whose_wake_up_an_interrupt_swallowed_looks_again_by_itself(
     clock: FakeClock, start: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    batcher = Batcher("1:Batch", Departure(size=3, timeout_s=9.0), clock)
+    batcher = Batcher("1:Batch", Departure(size=3, timeout_s=9.0, policy="full"), clock)
     callers = [start(_caught, batcher.ticket(item, list).wait) for item in (1, 2)]
     clock.until_sleeping(2)
     monkeypatch.setattr(Gate, "open", _raising(KeyboardInterrupt()))
@@ -160,7 +160,7 @@ def test_a_member_whose_wake_up_an_interrupt_swallowed_looks_again_by_itself(
 def test_the_next_leads_by_itself_when_an_interrupt_swallowed_the_call(
     clock: FakeClock, start: Any, model: Model, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    batcher = Batcher("1:Batch", Departure(size=1, timeout_s=0.0), clock)
+    batcher = Batcher("1:Batch", Departure(size=1, timeout_s=0.0, policy="full"), clock)
     model.go_on.clear()
     leader = start(_caught, batcher.ticket(1, model).wait)
     assert model.entered.wait(timeout=5)
@@ -180,7 +180,7 @@ def test_the_next_leads_by_itself_when_an_interrupt_swallowed_the_call(
 def test_a_leader_lost_before_its_run_releases_everybody_and_frees_the_room(
     clock: FakeClock, start: Any, model: Model, monkeypatch: pytest.MonkeyPatch, lost: str
 ) -> None:
-    batcher = Batcher("1:Batch", Departure(size=2, timeout_s=9.0), clock)
+    batcher = Batcher("1:Batch", Departure(size=2, timeout_s=9.0, policy="full"), clock)
     waiting = start(_caught, batcher.ticket(1, list).wait)
     clock.until_sleeping()
     monkeypatch.setattr(Batcher, lost, _raising(KeyboardInterrupt()))
@@ -199,7 +199,7 @@ def test_a_leader_lost_before_its_run_releases_everybody_and_frees_the_room(
 def test_a_member_whose_leader_vanished_is_told_so(
     clock: FakeClock, start: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    batcher = Batcher("1:Batch", Departure(size=2, timeout_s=9.0), clock)
+    batcher = Batcher("1:Batch", Departure(size=2, timeout_s=9.0, policy="full"), clock)
     waiting = start(batcher.ticket(1, list).wait)
     clock.until_sleeping()
     monkeypatch.setattr(Batcher, "_lead", _raising(KeyboardInterrupt()))
@@ -215,7 +215,7 @@ def test_a_caller_that_left_while_it_was_called_is_passed_over_even_when_it_coul
     start: Any, model: Model, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     clock = InterruptingClock()
-    batcher = Batcher("1:Batch", Departure(size=1, timeout_s=0.0), clock)
+    batcher = Batcher("1:Batch", Departure(size=1, timeout_s=0.0, policy="full"), clock)
     model.go_on.clear()
     first = start(batcher.ticket(0, model).wait)
     assert model.entered.wait(timeout=5)
@@ -237,7 +237,7 @@ def test_an_error_whose_own_text_fails_reaches_everybody(clock: FakeClock, start
         def __str__(self) -> str:
             return f"{self.args[0]}: {self.args[1]}"
 
-    batcher = Batcher("1:Batch", Departure(size=2, timeout_s=9.0), clock)
+    batcher = Batcher("1:Batch", Departure(size=2, timeout_s=9.0, policy="full"), clock)
 
     callers = [start(_caught, batcher.ticket(item, _raising(OddError("one"))).wait) for item in (1, 2)]
 
@@ -245,7 +245,7 @@ def test_an_error_whose_own_text_fails_reaches_everybody(clock: FakeClock, start
 
 
 def test_a_call_at_the_end_of_the_stack_fails_as_any_other_call_there() -> None:
-    batcher = Batcher("1:Batch", Departure(size=1, timeout_s=0.0))
+    batcher = Batcher("1:Batch", Departure(size=1, timeout_s=0.0, policy="full"))
 
     def walk(depth: int) -> int:
         with contextlib.suppress(RecursionError, RegionError):
@@ -267,7 +267,7 @@ def test_a_table_that_iterates_over_its_columns_is_no_list_of_results(clock: Fak
         def __getitem__(self, name: str) -> list[int]:
             return [1, 2]
 
-    batcher = Batcher("1:Batch", Departure(size=2, timeout_s=9.0), clock)
+    batcher = Batcher("1:Batch", Departure(size=2, timeout_s=9.0, policy="full"), clock)
 
     callers = [start(batcher.ticket(item, lambda _: Table()).wait) for item in (1, 2)]
 
@@ -279,7 +279,7 @@ def test_a_table_that_iterates_over_its_columns_is_no_list_of_results(clock: Fak
 def test_a_context_copied_inside_a_body_is_an_ordinary_caller_once_the_run_is_over(
     clock: FakeClock, start: Any, model: Model
 ) -> None:
-    batcher = Batcher("1:Batch", Departure(size=2, timeout_s=9.0), clock)
+    batcher = Batcher("1:Batch", Departure(size=2, timeout_s=9.0, policy="full"), clock)
     contexts: list[contextvars.Context] = []
 
     def keeping(items: list[int]) -> list[int]:
@@ -298,7 +298,7 @@ def test_after_a_failed_batch_nothing_holds_its_items(clock: FakeClock) -> None:
     class Item:
         pass
 
-    batcher, item = Batcher("1:Batch", Departure(size=1, timeout_s=0.0), clock), Item()
+    batcher, item = Batcher("1:Batch", Departure(size=1, timeout_s=0.0, policy="full"), clock), Item()
     gone = weakref.ref(item)
     gc.disable()
     try:

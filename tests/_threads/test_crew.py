@@ -20,7 +20,7 @@ COLOUR: contextvars.ContextVar[str] = contextvars.ContextVar("colour", default="
 def test_results_come_in_the_order_of_the_items_whichever_ends_first() -> None:
     second_done = Event()
 
-    def call(item: str, _: int) -> str:
+    def call(item: str, *_: Any) -> str:
         if item == "first":
             assert second_done.wait(timeout=10)
         else:
@@ -33,7 +33,7 @@ def test_results_come_in_the_order_of_the_items_whichever_ends_first() -> None:
 def test_the_calling_thread_works_too() -> None:
     barrier = Barrier(3)
 
-    def call(_: int, __: int) -> int:
+    def call(*_: Any) -> int:
         barrier.wait(timeout=10)
         return threading.get_ident()
 
@@ -62,7 +62,7 @@ def test_the_first_failure_keeps_the_rest_from_starting_and_those_running_are_wa
     started: list[int] = []
     all_running, failed = Barrier(3), Event()
 
-    def call(item: int, _: int) -> int:
+    def call(item: int, *_: Any) -> int:
         started.append(item)
         all_running.wait(timeout=10)
         if item == 0:
@@ -81,7 +81,7 @@ def test_the_first_failure_keeps_the_rest_from_starting_and_those_running_are_wa
 def test_of_several_failures_the_one_of_the_lowest_index_is_raised() -> None:
     third_failed, all_running = Event(), Barrier(3)
 
-    def call(item: int, _: int) -> int:
+    def call(item: int, *_: Any) -> int:
         all_running.wait(timeout=10)
         if item == 2:
             third_failed.set()
@@ -99,14 +99,14 @@ def test_of_several_failures_the_one_of_the_lowest_index_is_raised() -> None:
 def test_an_interrupt_comes_before_a_failure_and_leaves_the_crew_usable(kind: type[BaseException]) -> None:
     crew, both_running = Crew("2:Scatter", 1), Barrier(2)
 
-    def call(item: int, _: int) -> int:
+    def call(item: int, *_: Any) -> int:
         both_running.wait(timeout=10)
         raise kind() if item == 1 else ValueError("item 0")
 
     with pytest.raises(kind):
         fan_out(range(2), call, crew, helpers=1)
 
-    assert fan_out(range(3), lambda item, _: item + 1, crew, helpers=1) == [1, 2, 3]
+    assert fan_out(range(3), lambda item, *_: item + 1, crew, helpers=1) == [1, 2, 3]
 
 
 def test_a_failing_source_is_raised_after_the_items_it_gave() -> None:
@@ -117,13 +117,13 @@ def test_a_failing_source_is_raised_after_the_items_it_gave() -> None:
         raise OSError("disk")
 
     with pytest.raises(OSError, match="disk"):
-        fan_out(source(), lambda item, _: seen.append(item), None, helpers=0)
+        fan_out(source(), lambda item, *_: seen.append(item), None, helpers=0)
 
     assert seen == [1]
 
 
 def test_a_step_that_raises_stop_iteration_is_a_failure_not_an_end() -> None:
-    def call(item: int, _: int) -> int:
+    def call(item: int, *_: Any) -> int:
         return next(iter([])) if item == 1 else item
 
     with pytest.raises(StopIteration):
@@ -140,7 +140,7 @@ def test_items_are_drawn_only_as_workers_come_free() -> None:
             drawn.append(item)
             yield item
 
-    def call(item: int, _: int) -> int:
+    def call(item: int, *_: Any) -> int:
         nonlocal most_ahead
         most_ahead = max(most_ahead, len(drawn) - len(done))
         done.append(item)
@@ -160,7 +160,7 @@ def test_a_source_that_can_be_closed_is_closed_after_a_failure() -> None:
             closed.append(True)
 
     with pytest.raises(ZeroDivisionError):
-        fan_out(source(), lambda item, _: 1 // item, None, helpers=0)
+        fan_out(source(), lambda item, *_: 1 // item, None, helpers=0)
 
     assert closed == [True]
 
@@ -168,7 +168,7 @@ def test_a_source_that_can_be_closed_is_closed_after_a_failure() -> None:
 def test_each_item_sees_the_callers_context_variables_and_its_own_changes_only() -> None:
     COLOUR.set("red")
 
-    def call(item: int, _: int) -> str:
+    def call(item: int, *_: Any) -> str:
         before = COLOUR.get()
         COLOUR.set(f"item {item}")
         return before
@@ -185,7 +185,7 @@ def test_a_small_caller_gets_its_turn_between_the_items_of_a_big_one(start: Any)
     helper_in, small_asked, small_helped = Event(), Event(), Event()
     here = threading.local()
 
-    def big(item: int, _: int) -> None:
+    def big(item: int, *_: Any) -> None:
         if getattr(here, "is_caller", False):
             assert small_helped.wait(timeout=10)
         else:
@@ -193,7 +193,7 @@ def test_a_small_caller_gets_its_turn_between_the_items_of_a_big_one(start: Any)
             assert small_asked.wait(timeout=10)
         big_done.append(item)
 
-    def small(_: int, __: int) -> None:
+    def small(*_: Any) -> None:
         small_asked.set()  # its caller is here only after it has asked for the helper
         both_small.wait(timeout=10)  # passes only when the helper takes one of the two
         small_helped.set()
@@ -236,7 +236,13 @@ def test_when_no_thread_can_be_started_the_caller_does_the_work_alone(
 
     monkeypatch.setattr(threading.Thread, "start", refuse)
 
-    assert fan_out(range(5), lambda item, _: item * item, Crew("2:Scatter", 3), helpers=3) == [0, 1, 4, 9, 16]
+    assert fan_out(range(5), lambda item, *_: item * item, Crew("2:Scatter", 3), helpers=3) == [
+        0,
+        1,
+        4,
+        9,
+        16,
+    ]
 
 
 def test_a_job_that_is_done_keeps_nothing_alive_in_the_queue_of_busy_helpers(start: Any) -> None:
@@ -253,7 +259,7 @@ def test_a_job_that_is_done_keeps_nothing_alive_in_the_queue_of_busy_helpers(sta
     busy.wait(timeout=10)
     items = [Item(), Item()]
     gone = [weakref.ref(item) for item in items]
-    fan_out(items, lambda item, _: item, crew, helpers=1)
+    fan_out(items, lambda item, *_: item, crew, helpers=1)
     del items
     still_there = [ref() for ref in gone]
     let_go.set()
@@ -271,7 +277,7 @@ def test_after_a_failed_item_nothing_holds_the_items() -> None:
     gc.disable()
     try:
         with pytest.raises(TypeError):
-            fan_out([item], lambda value, _: len(value), None, helpers=0)  # type: ignore[arg-type] # meant to fail
+            fan_out([item], lambda value, *_: len(value), None, helpers=0)  # type: ignore[arg-type] # meant to fail
         del item
         assert gone() is None
     finally:

@@ -14,24 +14,27 @@ from ml_pipes.stats import Histogram, RegionStats
 
 
 def test_a_tally_that_counted_nothing_is_all_zero() -> None:
-    assert BatchTally().snapshot("0:Batch", "Batch") == RegionStats("0:Batch", "Batch")
+    assert BatchTally().snapshot("0:Batch", "Batch", waiting=0, running=0) == RegionStats("0:Batch", "Batch")
     assert ItemTally().snapshot("0:Scatter", "Scatter") == RegionStats("0:Scatter", "Scatter")
 
 
-def test_rows_wait_until_their_batch_starts_which_runs_until_it_ends() -> None:
+def test_what_is_there_at_the_moment_is_its_owner_s_to_say() -> None:
+    tally = BatchTally()
+    tally.joined(2)
+
+    shown = tally.snapshot("3:Batch", "Batch", waiting=2, running=1)
+
+    assert (shown.calls, shown.rows, shown.waiting, shown.running, shown.batches) == (1, 2, 2, 1, 0)
+
+
+def test_how_many_rows_a_caller_brings_on_average() -> None:
     tally = BatchTally()
 
+    before = tally.rows_per_call
     tally.joined(2)
-    tally.joined(1)
-    joined = tally.snapshot("3:Batch", "Batch")
-    tally.started("full", 3, [0.5, 0.25])
-    started = tally.snapshot("3:Batch", "Batch")
-    tally.ended(0.125, 0)
-    ended = tally.snapshot("3:Batch", "Batch")
+    tally.joined(5)
 
-    assert (joined.waiting, joined.running, joined.batches) == (3, 0, 0)
-    assert (started.waiting, started.running, started.batches) == (0, 1, 1)
-    assert (ended.waiting, ended.running, ended.batches) == (0, 0, 1)
+    assert (before, tally.rows_per_call) == (1.0, 3.5)
 
 
 def test_a_batch_region_s_figures_are_what_was_counted() -> None:
@@ -41,14 +44,12 @@ def test_a_batch_region_s_figures_are_what_was_counted() -> None:
     tally.joined(1)
     tally.joined(4)
     tally.refused()
-    tally.started("full", 2, [0.5, 0.25])
     tally.left(4)
-    tally.ended(0.125, 2)
+    tally.ran("full", 2, [0.5, 0.25], 0.125, 2)
     tally.joined(1)
-    tally.started("alone", 1, [0.0])
-    tally.ended(0.0625, 0)
+    tally.ran("alone", 1, [0.0], 0.0625, 0)
 
-    assert tally.snapshot("3:Batch", "Batch") == RegionStats(
+    assert tally.snapshot("3:Batch", "Batch", waiting=0, running=0) == RegionStats(
         "3:Batch",
         "Batch",
         calls=4,
@@ -68,11 +69,13 @@ def test_a_batch_region_s_figures_are_what_was_counted() -> None:
 
 def test_a_snapshot_stays_as_it_is() -> None:
     batches, items = BatchTally(), ItemTally()
-    before = (batches.snapshot("0:Batch", "Batch"), items.snapshot("1:PerItem", "PerItem"))
+    before = (
+        batches.snapshot("0:Batch", "Batch", waiting=0, running=0),
+        items.snapshot("1:PerItem", "PerItem"),
+    )
 
     batches.joined(1)
-    batches.started("alone", 1, [0.5])
-    batches.ended(0.5, 0)
+    batches.ran("alone", 1, [0.5], 0.5, 0)
     items.enter()
     items.leave(1, 0, 0, [0.5])
 

@@ -18,7 +18,7 @@ from ml_pipes.tensor import Collate, TensorPayload
 
 
 def batched(infer: Infer, size: int) -> Pipeline[Any, Any]:
-    return Pipeline([Batch(size=size, timeout=5.0), Collate(), infer, Distribute(), UnBatch()])
+    return Pipeline([Batch(size=size, timeout=5.0, policy="full"), Collate(), infer, Distribute(), UnBatch()])
 
 
 def image(value: float, side: int = 4) -> TensorPayload:

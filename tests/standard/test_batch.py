@@ -50,7 +50,7 @@ def test_callers_meet_and_each_gets_its_own_result(start: Any) -> None:
         sizes.append(len(items))
         return double_all(items)
 
-    pipeline: Pipeline[Any, Any] = Pipeline([Batch(4, timeout=20), model, UnBatch()])
+    pipeline: Pipeline[Any, Any] = Pipeline([Batch(4, timeout=20, policy="full"), model, UnBatch()])
     callers = [start(pipeline, item) for item in range(4)]
 
     assert [caller.result(timeout=10) for caller in callers] == [0, 2, 4, 6]
@@ -59,7 +59,7 @@ def test_callers_meet_and_each_gets_its_own_result(start: Any) -> None:
 
 def test_each_caller_finds_its_own_stored_values_after_the_batch(start: Any) -> None:
     pipeline: Pipeline[Any, Any] = Pipeline(
-        [Store("mine"), Batch(4, timeout=20), double_all, UnBatch(), Recall("mine")]
+        [Store("mine"), Batch(4, timeout=20, policy="full"), double_all, UnBatch(), Recall("mine")]
     )
 
     callers = [start(pipeline, item) for item in range(4)]
@@ -69,7 +69,7 @@ def test_each_caller_finds_its_own_stored_values_after_the_batch(start: Any) -> 
 
 def test_the_rows_of_an_array_go_to_the_callers(start: Any) -> None:
     pipeline: Pipeline[Any, Any] = Pipeline(
-        [Batch(2, timeout=20), lambda items: np.array(items, np.float32), UnBatch()]
+        [Batch(2, timeout=20, policy="full"), lambda items: np.array(items, np.float32), UnBatch()]
     )
 
     callers = [start(pipeline, item) for item in (3, 4)]
@@ -79,7 +79,7 @@ def test_the_rows_of_an_array_go_to_the_callers(start: Any) -> None:
 
 def test_a_wrong_count_is_an_error_for_all_and_names_the_region(start: Any) -> None:
     pipeline: Pipeline[Any, Any] = Pipeline(
-        [lambda v: v, Batch(2, timeout=20), lambda items: items[:1], UnBatch()]
+        [lambda v: v, Batch(2, timeout=20, policy="full"), lambda items: items[:1], UnBatch()]
     )
 
     callers = [start(pipeline, item) for item in (1, 2)]
@@ -91,7 +91,9 @@ def test_a_wrong_count_is_an_error_for_all_and_names_the_region(start: Any) -> N
 
 
 def test_the_error_of_the_body_reaches_everybody_with_the_way_to_the_step(start: Any) -> None:
-    pipeline: Pipeline[Any, Any] = Pipeline([Batch(2, timeout=20), lambda items: 1 // 0, UnBatch()])
+    pipeline: Pipeline[Any, Any] = Pipeline(
+        [Batch(2, timeout=20, policy="full"), lambda items: 1 // 0, UnBatch()]
+    )
 
     callers = [start(pipeline, item) for item in (1, 2)]
 
@@ -112,14 +114,16 @@ def test_scatter_workers_meet_in_a_batch() -> None:
         sizes.append(len(items))
         return double_all(items)
 
-    pipeline: Pipeline[Any, Any] = Pipeline([Scatter(4), Batch(4, timeout=20), model, UnBatch(), Gather()])
+    pipeline: Pipeline[Any, Any] = Pipeline(
+        [Scatter(4), Batch(4, timeout=20, policy="full"), model, UnBatch(), Gather()]
+    )
 
     assert pipeline(range(8)) == [0, 2, 4, 6, 8, 10, 12, 14]
     assert sizes == [4, 4]
 
 
 def test_callers_through_embedding_pipelines_meet_in_one_batch(start: Any) -> None:
-    inner: Pipeline[Any, Any] = Pipeline([Batch(2, timeout=20), double_all, UnBatch()])
+    inner: Pipeline[Any, Any] = Pipeline([Batch(2, timeout=20, policy="full"), double_all, UnBatch()])
     one: Pipeline[Any, Any] = Pipeline([lambda v: v + 1, Embed(inner)])
     two: Pipeline[Any, Any] = Pipeline([Embed(inner), lambda v: -v])
 
@@ -131,8 +135,8 @@ def test_callers_through_embedding_pipelines_meet_in_one_batch(start: Any) -> No
 def test_a_batch_in_the_body_of_a_batch(start: Any) -> None:
     pipeline: Pipeline[Any, Any] = Pipeline(
         [
-            Batch(2, timeout=20),
-            *(Scatter(2), Batch(2, timeout=20), double_all, UnBatch(), Gather()),
+            Batch(2, timeout=20, policy="full"),
+            *(Scatter(2), Batch(2, timeout=20, policy="full"), double_all, UnBatch(), Gather()),
             *(PerItem(), lambda value: value + 1, CollectItems()),
             UnBatch(),
         ]

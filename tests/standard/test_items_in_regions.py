@@ -238,7 +238,7 @@ BATCHES: list[tuple[Any, Any, Any]] = [
 def test_in_a_batch_a_step_sees_the_list_and_a_drop_is_for_every_caller(
     start: Any, step: Any, value: Any, result: Any
 ) -> None:
-    pipeline: Pipeline[Any, Any] = Pipeline([Batch(2, timeout=60.0), step, UnBatch()])
+    pipeline: Pipeline[Any, Any] = Pipeline([Batch(2, timeout=60.0, policy="full"), step, UnBatch()])
 
     callers = [start(pipeline, value) for _ in range(2)]
 
@@ -254,7 +254,7 @@ def test_in_a_batch_map_value_writes_into_the_list_of_the_batch() -> None:
     "step", [Map(double), Take(1), TakeWhile(lambda _: False), DistinctBy(lambda _: 0), Distinct(source="n")]
 )
 def test_in_a_batch_a_list_of_another_length_is_an_error_for_every_caller(start: Any, step: Any) -> None:
-    pipeline: Pipeline[Any, Any] = Pipeline([Batch(2, timeout=60.0), step, UnBatch()])
+    pipeline: Pipeline[Any, Any] = Pipeline([Batch(2, timeout=60.0, policy="full"), step, UnBatch()])
 
     callers = [start(pipeline, {"n": 1}) for _ in range(2)]
 
@@ -265,7 +265,7 @@ def test_in_a_batch_a_list_of_another_length_is_an_error_for_every_caller(start:
 
 def test_in_a_batch_items_are_dropped_by_a_region_inside_and_then_are_too_few(start: Any) -> None:
     pipeline: Pipeline[Any, Any] = Pipeline(
-        [Batch(2, timeout=60.0), PerItem(), Filter(is_small), CollectItems(), UnBatch()]
+        [Batch(2, timeout=60.0, policy="full"), PerItem(), Filter(is_small), CollectItems(), UnBatch()]
     )
 
     callers = [start(pipeline, value) for value in (1, 5)]

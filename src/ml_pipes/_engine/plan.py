@@ -8,7 +8,8 @@ from __future__ import annotations
 import enum
 import inspect
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from ml_pipes._engine.older import adapted
@@ -18,7 +19,7 @@ from ml_pipes.errors import SignatureError, StructureError
 from ml_pipes.operator import get_operator_name
 from ml_pipes.region import RegionCloser, RegionOpener
 
-__all__ = ["Kind", "Plan", "Step", "make_plan"]
+__all__ = ["Embedded", "Kind", "Plan", "Step", "make_plan"]
 
 _KINDS = (RegionOpener, RegionCloser, ContextOp)
 
@@ -30,6 +31,23 @@ class Kind(enum.Enum):
     SPREAD = "called with the parts of a tuple"
     CONTEXT = "applied to the value and the context"
     REGION = "runs the steps up to its closer"
+    EMBEDDED = "runs the steps of another pipeline"
+
+
+class Embedded:
+    """Base of a step that runs another pipeline: the engine asks what is ahead in it.
+
+    Attributes:
+        plan: the other pipeline's, as it is now; None when it is closed.
+    """
+
+    @property
+    def plan(self) -> Plan | None:
+        raise NotImplementedError
+
+    def run_within(self, value: Any, way: Any) -> Any:
+        """Run the other pipeline as a part of a call that is on its ``way``; None when it is on none."""
+        raise NotImplementedError
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +62,7 @@ class Step:
         arity: how many positional parameters it has.
         body: of a region, the steps up to its closer.
         owned: of a region, what it holds for its lifetime.
+        meeting: of a region in which callers meet, what makes the place where they do.
     """
 
     label: str
@@ -53,6 +72,13 @@ class Step:
     arity: int = 1
     body: Plan | None = None
     owned: Owned | None = None
+    meeting: Callable[[], Any] | None = None
+
+    @property
+    def leads_to_a_meeting(self) -> bool:
+        """Callers meet here, or within; in an embedded pipeline that may change, and is asked when needed."""
+        is_around = self.body is not None and bool(self.body.meetings)
+        return self.meeting is not None or is_around or self.kind is Kind.EMBEDDED
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,10 +89,14 @@ class Plan:
         steps: in order; a region is one step that holds its body.
         fast: per step what the untraced driver needs: the callable, and the
             step where it is not just called with the value.
+        meetings: the steps at or within which callers meet.
+        after: per label of those, the ones after it.
     """
 
     steps: tuple[Step, ...]
     fast: tuple[tuple[Callable[..., Any], Step | None], ...]
+    meetings: tuple[Step, ...] = ()
+    after: dict[str, tuple[Step, ...]] = field(default_factory=dict)
 
 
 @dataclass(slots=True)
@@ -112,7 +142,10 @@ def make_plan(operators: Sequence[Any], places: dict[int, Owned] | None = None) 
 
 def _plan(steps: Iterable[Step]) -> Plan:
     steps = tuple(steps)
-    return Plan(steps, tuple((step.act, None if step.kind is Kind.CALL else step) for step in steps))
+    fast = tuple((step.act, None if step.kind is Kind.CALL else step) for step in steps)
+    meetings = tuple(step for step in steps if step.leads_to_a_meeting)
+    after = {step.label: meetings[at + 1 :] for at, step in enumerate(meetings)}
+    return Plan(steps, fast, meetings, after)
 
 
 def _closing_type(opener: RegionOpener[Any, Any], label: str) -> None:
@@ -132,12 +165,17 @@ def _close(open_regions: list[_Open], closer: RegionCloser, label: str, places: 
         raise StructureError(f"{region.label} must be closed with {wanted.__name__}, not {label}")
     opener = adapted(region.opener)
     owned = places.setdefault(region.index, Owned())
-    return Step(region.label, opener, Kind.REGION, opener.run, body=_plan(region.steps), owned=owned)
+    is_meeting = type(opener).meeting_place is not RegionOpener.meeting_place
+    meeting = partial(opener.meeting_place, region.label) if is_meeting else None
+    body = _plan(region.steps)
+    return Step(region.label, opener, Kind.REGION, opener.run, body=body, owned=owned, meeting=meeting)
 
 
 def _simple_step(operator: Any, label: str) -> Step:
     if isinstance(operator, ContextOp):
         return Step(label, operator, Kind.CONTEXT, operator.apply)
+    if isinstance(operator, Embedded):
+        return Step(label, operator, Kind.EMBEDDED, operator.run_within)
     arity = _arity(operator, label)
     return Step(label, operator, Kind.CALL if arity == 1 else Kind.SPREAD, operator, arity)
 

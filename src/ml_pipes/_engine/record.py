@@ -12,8 +12,8 @@ from dataclasses import replace
 from typing import Any, Final, cast
 
 from ml_pipes._engine.plan import Step
-from ml_pipes._threads.batcher import Ticket
 from ml_pipes._threads.clock import now, thread_id
+from ml_pipes._threads.ticket import Ticket
 from ml_pipes.control import SHORT_CIRCUIT
 from ml_pipes.tracing import InvocationTrace, StepSpan, mean_trace
 
@@ -29,7 +29,7 @@ class RegionRecord:
         self.closed = False
         self.is_complete = True
         self.runs: list[Recorder] = []
-        self.ticket: Ticket[Any] | None = None
+        self.ticket: Ticket | None = None
         self._traces: tuple[InvocationTrace, ...] | None = None
 
     def traces(self, batch_size: int) -> tuple[InvocationTrace, ...]:
@@ -150,7 +150,7 @@ def _ticket_spans(
     step: Step, span_s: tuple[float, float], error: bool, region: RegionRecord, thread: int
 ) -> Iterator[StepSpan]:
     """A wait and the batch's run apart; the run is one and the same for all who were in the batch."""
-    ticket = cast(Ticket[Any], region.ticket)
+    ticket = cast(Ticket, region.ticket)
     kind = _type(step.operator)
     joined, ended = span_s
     left = ended if ticket.started_at is None else ticket.started_at
@@ -202,6 +202,9 @@ class NoRecord:
     def region(self) -> NoRegion:
         """The twin of the region's record."""
         return NO_REGION
+
+    def add(self, step: Step, started: float, value: Any, *, error: bool = False) -> None:
+        """Nothing is written."""
 
 
 NO_RECORD: Final = NoRecord()

@@ -8,15 +8,19 @@ from __future__ import annotations
 import inspect
 import reprlib
 from collections.abc import Callable
+from math import inf
 from operator import length_hint
 from typing import Any, TypeVar, cast
 
 from ml_pipes._engine.locate import note_item, note_step
 from ml_pipes._engine.plan import Kind, Plan, Step
 from ml_pipes._engine.record import NO_RECORD, NoRecord, NoRegion, Recorder, RegionRecord
-from ml_pipes._threads.batcher import Ticket
+from ml_pipes._engine.way import Approach, Way, first_place
 from ml_pipes._threads.clock import now
+from ml_pipes._threads.crew import Worker
+from ml_pipes._threads.deadline import check_deadline, deadline_at
 from ml_pipes._threads.owned import Owned
+from ml_pipes._threads.ticket import Ticket
 from ml_pipes.context import Context
 from ml_pipes.control import SHORT_CIRCUIT
 from ml_pipes.errors import StepInputError
@@ -27,8 +31,9 @@ OwnedT = TypeVar("OwnedT")
 
 _EMPTY = Context()
 # Looked up once: a member of an enum costs as much as a step.
-_CALL, _SPREAD, _CONTEXT = Kind.CALL, Kind.SPREAD, Kind.CONTEXT
+_CALL, _SPREAD, _CONTEXT, _REGION = Kind.CALL, Kind.SPREAD, Kind.CONTEXT, Kind.REGION
 # Short, and safe with a value whose own repr fails.
+_BEFORE_A_STEP = "before this step"
 _shown = reprlib.Repr()
 _shown.maxstring = _shown.maxother = _shown.maxlong = 120
 
@@ -36,20 +41,28 @@ _shown.maxstring = _shown.maxother = _shown.maxlong = 120
 class _Frame:
     """What one run of a plan holds beside its value."""
 
-    __slots__ = ("context", "record")
+    __slots__ = ("context", "record", "way")
 
-    def __init__(self, record: Recorder | NoRecord) -> None:
+    def __init__(self, record: Recorder | NoRecord, way: Way | None) -> None:
         self.context = _EMPTY
         self.record = record
+        self.way = way
 
 
 class StepBody:
-    """The body of a region's step: each call is one run of its plan, recorded in ``record``."""
+    """The body of a region's step: each call is one run of its plan, recorded in ``record``.
 
-    __slots__ = ("_step", "record")
+    Args:
+        step: the region.
+        record: what is written down of the runs.
+        way: the way of the run that the region is in; None when it is on none.
+    """
 
-    def __init__(self, step: Step, record: RegionRecord | NoRegion) -> None:
+    __slots__ = ("_step", "_way", "record")
+
+    def __init__(self, step: Step, record: RegionRecord | NoRegion, way: Way | None) -> None:
         self._step = step
+        self._way = way
         self.record = record
 
     @property
@@ -57,14 +70,42 @@ class StepBody:
         """The opener's label."""
         return self._step.label
 
-    def __call__(self, value: Any, /, *, item: int | None = None) -> Any:
-        body = cast(Plan, self._step.body)  # a region's step has one
+    @property
+    def _plan(self) -> Plan:
+        return cast(Plan, self._step.body)  # a region's step has one
+
+    def __call__(self, value: Any, /, *, item: int | None = None, worker: Worker | None = None) -> Any:
+        plan = self._plan
         try:
-            return run(body, value, self.record.run(item))
+            if not plan.meetings:
+                return run(plan, value, self.record.run(item))
+            if worker is not None and worker.traveller is not None:
+                way = Way(plan, worker.traveller, worker.through)
+                return run(plan, value, self.record.run(item), way)
+            return self._run_on_a_way(plan, value, item)
         except BaseException as error:
             if item is not None:
                 note_item(error, item)
             raise
+
+    def _run_on_a_way(self, plan: Plan, value: Any, item: int | None) -> Any:
+        approach = self.approach()
+        if approach is None:
+            return run(plan, value, self.record.run(item))
+        (traveller,) = approach.announce(1)
+        try:
+            return run(plan, value, self.record.run(item), Way(plan, traveller, _nothing))
+        finally:
+            traveller.end()
+
+    def approach(self) -> Approach | None:
+        """How runs of the body come to where callers meet in it; None when they meet nowhere."""
+        place = first_place(self._plan.meetings)
+        return None if place is None else Approach(self._plan, place, self._way)
+
+    def note(self, error: BaseException) -> None:
+        """Note on an error that it came through this region, where it is not raised through it."""
+        note_step(error, self._step.label, leaf=False)
 
     def own(self, make: Callable[[str], OwnedT], /) -> OwnedT:
         """What the step's place holds for its lifetime."""
@@ -72,13 +113,13 @@ class StepBody:
         return owned.get(lambda: make(self._step.label))
 
 
-def run(plan: Plan, value: Any, record: Recorder | NoRecord = NO_RECORD) -> Any:
+def run(plan: Plan, value: Any, record: Recorder | NoRecord = NO_RECORD, way: Way | None = None) -> Any:
     """Carry ``value`` through the steps; returns the last one's result, or ``SHORT_CIRCUIT``.
 
     An exception leaves with its type and identity, and a note of where it was.
     """
-    if record is not NO_RECORD:
-        return _run_recorded(plan, value, cast(Recorder, record))
+    if record is not NO_RECORD or deadline_at() != inf:
+        return _run_watched(plan, value, record, way)
     frame: _Frame | None = None
     steps = iter(plan.fast)
     try:
@@ -86,7 +127,7 @@ def run(plan: Plan, value: Any, record: Recorder | NoRecord = NO_RECORD) -> Any:
             if special is None:
                 value = call(value)
             else:
-                frame = frame or _Frame(record)
+                frame = frame or _Frame(record, way)
                 value = _advance(special, value, frame)
             if value is SHORT_CIRCUIT:
                 return value
@@ -97,11 +138,13 @@ def run(plan: Plan, value: Any, record: Recorder | NoRecord = NO_RECORD) -> Any:
     return value
 
 
-def _run_recorded(plan: Plan, value: Any, record: Recorder) -> Any:
-    frame = _Frame(record)
+def _run_watched(plan: Plan, value: Any, record: Recorder | NoRecord, way: Way | None) -> Any:
+    """The same, step by step: each is recorded, and none starts after the deadline."""
+    frame = _Frame(record, way)
     for step in plan.steps:
         started = now()
         try:
+            check_deadline(_BEFORE_A_STEP)
             value = _advance(step, value, frame)
         except BaseException as error:
             record.add(step, started, None, error=True)
@@ -124,16 +167,30 @@ def _advance(step: Step, value: Any, frame: _Frame) -> Any:
     if step.kind is _CONTEXT:
         value, frame.context = step.act(value, frame.context)
         return value
-    return _run_region(step, value, frame.record.region())
+    way = frame.way if step.leads_to_a_meeting else None
+    if way is not None:
+        way.reach(step)
+    if step.kind is _REGION:
+        value = _run_region(step, value, frame.record.region(), way)
+    else:
+        value = step.act(value, way)
+    if way is not None and value is not SHORT_CIRCUIT:
+        way.passed()
+    return value
 
 
-def _run_region(step: Step, value: Any, record: RegionRecord | NoRegion) -> Any:
-    result = step.act(value, StepBody(step, record))
+def _run_region(step: Step, value: Any, record: RegionRecord | NoRegion, way: Way | None) -> Any:
+    result = step.act(value, StepBody(step, record, way))
     if isinstance(result, Ticket):
         if isinstance(record, RegionRecord):
             record.ticket = result
+        result.way = way
         return result.wait()
     return result
+
+
+def _nothing() -> None:
+    """What a run does after its last place where nobody asks."""
 
 
 def _note(step: Step, error: BaseException) -> None:

@@ -8,25 +8,28 @@ traces.
 from __future__ import annotations
 
 import threading
-from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Hashable, Sequence
 from contextvars import ContextVar
-from typing import Any, Generic, TypeAlias, TypeVar
+from math import inf
+from typing import Any
 
-from ml_pipes._threads.clock import CLOCK, Clock, Gate
-from ml_pipes._threads.copies import own_copy
-from ml_pipes._threads.departure import Departure
+from ml_pipes._threads.clock import CLOCK, Clock
+from ml_pipes._threads.company import Company, Traveller
+from ml_pipes._threads.deadline import due_at, exceeded
+from ml_pipes._threads.departure import Departure, Room, Verdict
+from ml_pipes._threads.learning import Cost
 from ml_pipes._threads.owned import CLOSED
-from ml_pipes.control import SHORT_CIRCUIT
-from ml_pipes.errors import BatchSizeError, PipelineClosed, RegionError
+from ml_pipes._threads.queues import Queue, Queues
+from ml_pipes._threads.results import results_of
+from ml_pipes._threads.tally import BatchTally
+from ml_pipes._threads.ticket import Run, Runner, Ticket
+from ml_pipes.errors import PipelineClosed, QueueFull, RegionError
+from ml_pipes.stats import RegionStats
 
-__all__ = ["Batcher", "Runner", "Ticket"]
-
-ItemT = TypeVar("ItemT")
-Runner: TypeAlias = Callable[[list[Any]], Any]
+__all__ = ["Batcher"]
 
 # The runs whose body this code is in. It is a ContextVar, so that a body's own workers inherit it.
-_inside: ContextVar[tuple[_Run, ...]] = ContextVar("ml_pipes_inside", default=())
+_inside: ContextVar[tuple[Run, ...]] = ContextVar("ml_pipes_inside", default=())
 
 # A signal's exception can come between any two instructions of a leader, also before it wakes whom it should.
 # So nobody's progress hangs on one wake-up: each waiting caller looks again this often, and takes over.
@@ -34,123 +37,110 @@ _LOOK_AGAIN_S = 0.5
 _LEADER_LEFT = "the caller that led this batch left before it was done"
 
 
-class _Run:
-    """One run of the body for its members.
-
-    Attributes:
-        over: nothing more will come of it; a plain store, the first thing when a leader ends.
-    """
-
-    __slots__ = ("batcher", "members", "over")
-
-    def __init__(self, batcher: Batcher) -> None:
-        self.batcher = batcher
-        self.members: list[Ticket[Any]] = []
-        self.over = False
-
-
-class Ticket(Generic[ItemT]):
-    """One caller's item and, in the end, its outcome.
-
-    The item joins the queue when the caller waits, not before: a ticket that is
-    dropped unwaited leaves nothing behind that others could wait for.
-
-    Attributes:
-        joined_at: when it began to wait, seconds.
-        started_at: when its batch left, seconds; None while it has not.
-        ended_at: when its batch was done, seconds; None while it is not.
-        batch_size: how many items its batch had.
-        runner: what ran its batch: the runner of the batch's first member.
-    """
-
-    __slots__ = (
-        "_batcher",
-        "batch_size",
-        "done",
-        "ended_at",
-        "error",
-        "gate",
-        "item",
-        "joined_at",
-        "left",
-        "result",
-        "run",
-        "runner",
-        "started_at",
-    )
-
-    def __init__(self, batcher: Batcher, item: ItemT, runner: Runner) -> None:
-        self._batcher = batcher
-        self.item: ItemT | None = item
-        self.runner = runner
-        self.gate = Gate()
-        self.run: _Run | None = None
-        self.left = False
-        self.done = False
-        self.result: Any = None
-        self.error: BaseException | None = None
-        self.joined_at = 0.0
-        self.started_at: float | None = None
-        self.ended_at: float | None = None
-        self.batch_size = 0
-
-    @property
-    def is_waiting(self) -> bool:
-        """No batch has taken it, and its caller has not left."""
-        return self.run is None and not self.left
-
-    def wait(self) -> Any:
-        """Join the queue, lead a batch if it falls to this thread, and return the own result.
-
-        Raises:
-            BatchSizeError: the runner returned another number of results.
-            BaseException: a copy of what the runner raised, caused by the original.
-        """
-        try:
-            self._batcher.serve(self)
-            if self.error is not None:
-                raise self.error
-            return self.result
-        finally:
-            # What came and what went is the caller's: a ticket kept for its times must not keep images,
-            # and an error that holds this frame must not be held by it. One that leaves may just be read.
-            if self.done:
-                self.item = self.result = self.error = None
-
-
 class Batcher:
-    """The waiting room and its queue, first in, first out; one batch runs at a time.
+    """The waiting room and its queues; up to ``max_concurrency`` batches run at a time.
 
     Args:
         label: the region's label, for messages.
         departure: when a batch leaves, and how large it may be.
         clock: the time it leaves by.
+        max_concurrency: how many batches may run at a time.
+        max_waiting: how many rows may wait; None for any number.
+        isolate: run a failed batch again item by item, so that only the guilty fail.
     """
 
-    def __init__(self, label: str, departure: Departure, clock: Clock = CLOCK) -> None:
+    def __init__(
+        self,
+        label: str,
+        departure: Departure,
+        clock: Clock = CLOCK,
+        *,
+        max_concurrency: int = 1,
+        max_waiting: int | None = None,
+        isolate: bool = False,
+    ) -> None:
         self._label = label
         self._departure = departure
         self._clock = clock
+        self._max_concurrency = max_concurrency
+        self._max_waiting = inf if max_waiting is None else max_waiting
+        self._isolate = isolate
         self._lock = threading.Lock()
-        self._queue: deque[Ticket[Any]] = deque()
-        self._run: _Run | None = None
+        self._queues = Queues()
+        self._runs: list[Run] = []
         self._closed = False
+        self._free_since = -inf
+        # Who among those waiting is going to look by itself, and when.
+        self._watcher: Ticket | None = None
+        self._watched_at = inf
+        self._company = Company()
+        self._cost = Cost()
+        self._tally = BatchTally()
 
-    def ticket(self, item: ItemT, runner: Runner) -> Ticket[ItemT]:
-        """A place for ``item``; ``runner`` takes a list and returns one result per item, in order."""
-        return Ticket(self, item, runner)
+    def ticket(self, item: Any, runner: Runner, *, key: Hashable = None, size: int = 1) -> Ticket:
+        """A place for one item; ``runner`` takes a list and returns one result per item, in order."""
+        keys, sizes = (None if key is None else (key,)), (None if size == 1 else (size,))
+        return Ticket(self, [item], runner, keys=keys, sizes=sizes)
 
-    def serve(self, ticket: Ticket[Any]) -> None:
+    def tickets(
+        self,
+        items: list[Any],
+        runner: Runner,
+        *,
+        keys: Sequence[Hashable] | None = None,
+        sizes: Sequence[int] | None = None,
+    ) -> Ticket:
+        """A place for a caller's list; it gets a list back, whichever batches its items were in."""
+        return Ticket(self, items, runner, many=True, keys=keys, sizes=sizes)
+
+    # --- who is known to come -----------------------------------------------------------------
+
+    def enter(self, traveller: Traveller, caller: int, origin: Hashable) -> None:
+        """A caller begins a call that leads here; it may be one that was here before."""
+        with self._lock:
+            now = self._clock.now()
+            self._company.returned(caller, now, self._patience_s())
+            self._company.expect(traveller, origin, now)
+            traveller.heading = self
+
+    def left(self, caller: int) -> None:
+        """A caller was served; the next thing it may do is to come back."""
+        with self._lock:
+            self._company.left(caller, self._clock.now())
+
+    def expect(self, traveller: Traveller, origin: Hashable) -> None:
+        """It is on its way here."""
+        with self._lock:
+            self._company.expect(traveller, origin, self._clock.now())
+            traveller.heading = self
+        if traveller.ended:  # meanwhile, on its own thread, which may not have seen where it was heading
+            self.forget(traveller)
+
+    def forget(self, traveller: Traveller) -> None:
+        """It is not on its way here any more; those who waited for it may leave."""
+        with self._lock:
+            traveller.heading = None
+            if self._company.forget(traveller):
+                self._call_next(self._clock.now())
+
+    def _patience_s(self) -> float:
+        """The longest that a batch is held for callers who may come back: half of what a launch costs."""
+        launch_s = self._cost.launch_s
+        return inf if launch_s is None else launch_s / 2
+
+    # --- a caller's way -----------------------------------------------------------------------
+
+    def serve(self, ticket: Ticket) -> None:
         """Block until the ticket has its outcome; other callers' batches may be led meanwhile."""
         ticket.joined_at = self._clock.now()
-        if any(run.batcher is self and not run.over for run in _inside.get()):
+        traveller = None if ticket.way is None else ticket.way.traveller
+        if traveller is not None and traveller.heading is not self:
+            traveller.go(None)
+        if any(run.server is self and not run.over for run in _inside.get()):
             self._serve_alone(ticket)
             return
         try:
-            with self._lock:
-                if self._closed:
-                    raise PipelineClosed(CLOSED)
-                self._queue.append(ticket)
+            self._join(ticket, traveller)
             while not ticket.done:
                 self._step(ticket)
         finally:
@@ -162,146 +152,215 @@ class Batcher:
         """Release everybody who waits with :class:`PipelineClosed`; a batch that runs ends as it would."""
         with self._lock:
             self._closed = True
-            waiting = [ticket for ticket in self._queue if ticket.is_waiting]
-            self._queue.clear()
+            self._tally.left(self._queues.rows)
+            waiting = self._queues.empty()
             for ticket in waiting:
-                _settle_error(ticket, PipelineClosed(f"{self._label}: {CLOSED}"), None)
+                ticket.fail(PipelineClosed(f"{self._label}: {CLOSED}"), None)
         for ticket in waiting:
             ticket.gate.open()
 
-    def _serve_alone(self, ticket: Ticket[Any]) -> None:
-        """For a call from inside the own body: the runner is busy with this very caller."""
-        ticket.run = run = _Run(self)
-        run.members.append(ticket)
-        self._lead(run, ticket)
+    def stats(self, kind: str) -> RegionStats:
+        """What came, what left and why, so far, and what is here now."""
+        with self._lock:
+            running = sum(not run.over for run in self._runs)
+            return self._tally.snapshot(self._label, kind, waiting=self._queues.rows, running=running)
 
-    def _step(self, ticket: Ticket[Any]) -> None:
+    def _join(self, ticket: Ticket, traveller: Traveller | None) -> None:
+        rows = ticket.size
+        with self._lock:
+            if traveller is not None:
+                self._company.arrive(traveller, ticket.joined_at)
+                traveller.heading = None
+            if self._closed:
+                raise PipelineClosed(CLOSED)
+            waiting = self._queues.rows
+            if waiting + rows > self._max_waiting:
+                self._tally.refused()
+                raise QueueFull(
+                    f"{self._label}: {waiting} rows wait, and with {rows} more there would be more than "
+                    f"max_waiting={self._max_waiting}; come again later, or allow more"
+                )
+            self._queues.join(ticket)
+            self._tally.joined(rows)
+
+    def _serve_alone(self, ticket: Ticket) -> None:
+        """For a call from inside the own body: the runner is busy with this very caller."""
+        if ticket.way is not None:
+            ticket.way.traveller.go(None)
+        queues = Queues()
+        queues.join(ticket)
+        for _, queue in queues.heads(ticket.joined_at):
+            while queue.rows and not ticket.done:
+                run = Run(self)
+                run.reason = "inside"
+                queue.take(run, self._departure.size, ticket.joined_at)
+                self._lead(run, ticket)
+
+    def _step(self, ticket: Ticket) -> None:
         """Lead a batch if one is due, else wait until something may have changed."""
-        run: _Run | None = None
+        run: Run | None = None
+        wait_s = 0.0
         try:
             with self._lock:
                 now = self._clock.now()
-                if self._is_due(now):
-                    run = self._run = _Run(self)
-                    self._take(run)
-                wait_s = self._departure.wait_s(0, ticket.joined_at, now)
+                left_s = ticket.deadline_at - now
+                if left_s <= 0.0:
+                    raise exceeded(f"while the call waited in {self._label}", -left_s)
+                verdict, queue = self._next(now)
+                if queue is not None and verdict.wait_s <= 0.0:
+                    run = Run(self)
+                    self._runs.append(run)
+                    self._take(run, queue, verdict.reason, now)
+                else:
+                    wait_s = self._watch(ticket, verdict, queue, now)
             if run is not None:
                 self._lead(run, ticket)
                 return
         finally:
             if run is not None:
                 run.over = True
-        if ticket.run is not None and ticket.run.over and not ticket.done:
-            _settle_error(ticket, RegionError(_LEADER_LEFT), now)
+        if ticket.is_orphan and not ticket.done:
+            ticket.fail(RegionError(_LEADER_LEFT), now)
             return
-        # Past its time with the runner busy, it is called when the runner comes free.
-        self._clock.wait(ticket.gate, min(wait_s, _LOOK_AGAIN_S) if wait_s > 0.0 else _LOOK_AGAIN_S)
+        self._clock.wait(ticket.gate, min(wait_s, left_s))
 
-    def _take(self, run: _Run) -> None:
-        while self._queue and len(run.members) < self._departure.size:
-            ticket = self._queue[0]
-            if ticket.is_waiting:
-                ticket.run = run
-                run.members.append(ticket)
-            self._queue.popleft()
+    def _watch(self, ticket: Ticket, verdict: Verdict, queue: Queue | None, now: float) -> float:
+        """Seconds until this caller looks again: at the departure's time, where nobody else is going to."""
+        if queue is None:
+            return _LOOK_AGAIN_S  # it is called when the runner comes free
+        if not queue.held_rows:
+            queue.held_rows = queue.rows
+        if self._is_watched(now + verdict.wait_s, now) and self._watcher is not ticket:
+            return _LOOK_AGAIN_S
+        self._watcher, self._watched_at = ticket, now + verdict.wait_s
+        return min(verdict.wait_s, _LOOK_AGAIN_S)
 
-    def _lead(self, run: _Run, leader: Ticket[Any]) -> None:
-        """Run a batch, settle its members whatever happens, hand over, then release the members."""
+    def _is_watched(self, at: float, now: float) -> bool:
+        """Somebody who waits is going to look by then."""
+        return self._watcher is not None and now < self._watched_at <= at
+
+    def _leave(self, ticket: Ticket) -> None:
+        """Take a caller out that stops waiting; what was asked of it passes to the next."""
+        with self._lock:
+            self._tally.left(self._queues.leave(ticket))
+            self._watcher = None
+            self._call_next(self._clock.now())
+
+    # --- when a batch leaves ------------------------------------------------------------------
+
+    def _next(self, now: float) -> tuple[Verdict, Queue | None]:
+        """What leaves next, and when; no queue while no runner is free, or nobody waits. The lock is held."""
+        if len(self._runs) >= self._max_concurrency:
+            self._runs = [run for run in self._runs if not run.over]
+            if len(self._runs) >= self._max_concurrency:
+                return Verdict(inf, ""), None
+        soonest, which = Verdict(inf, ""), None
+        for head, queue in self._queues.heads(now):
+            verdict = self._departure.look(self._room(head, queue, now))
+            if verdict.wait_s <= 0.0:
+                return verdict, queue
+            if verdict.wait_s < soonest.wait_s:
+                soonest, which = verdict, queue
+        return soonest, which
+
+    def _room(self, head: Ticket, queue: Queue, now: float) -> Room:
+        launch_s = self._cost.launch_s
+        leave_by = queue.leave_by()
+        if leave_by != inf:
+            leave_by -= self._cost.run_s(queue.rows)
+        is_auto = self._departure.policy == "auto" and queue.rows < self._departure.size
+        return Room(
+            queue.rows,
+            head.joined_at,
+            now,
+            self._free_since,
+            self._company.coming(now) if is_auto else (),
+            self._company.returning(now, self._patience_s()) if is_auto and launch_s is not None else (),
+            self._tally.rows_per_call,
+            launch_s,
+            queue.held_rows,
+            leave_by,
+        )
+
+    def _take(self, run: Run, queue: Queue, reason: str, now: float) -> None:
+        queue.take(run, self._departure.size, now)
+        run.reason = reason
+        self._watcher = None
+        if len(self._runs) < self._max_concurrency:
+            self._call_next(now)
+
+    def _call_next(self, now: float) -> None:
+        """Wake the caller that is to lead the next batch, or to look when it is due; the lock is held."""
+        verdict, queue = self._next(now)
+        if queue is None or (verdict.wait_s > 0.0 and self._is_watched(now + verdict.wait_s, now)):
+            return
+        head = queue.head(now)
+        if head is not None:
+            head.gate.open()
+
+    # --- a batch ------------------------------------------------------------------------------
+
+    def _lead(self, run: Run, leader: Ticket) -> None:
+        """Run a batch, settle its rows whatever happens, hand over, then release the callers."""
+        tickets = list(dict.fromkeys(row.ticket for row in run.rows))
+        started_at = self._clock.now()
         try:
-            self._work(run)
+            self._work(run, tickets, started_at)
         except BaseException as error:
-            for ticket in run.members:
-                if not ticket.done:
-                    _settle_error(ticket, error, self._clock.now())
+            ended_at = self._clock.now()
+            for ticket in tickets:
+                ticket.fail(error, ended_at)
             # A member, and a leader of others whose body failed, go on: the error is the members'. What comes
             # before any member is, and an interrupt of this thread while it leads others, is its own.
-            is_member = leader.run is run
-            is_theirs = isinstance(error, Exception) and bool(run.members)
-            if not is_member and not is_theirs:
+            is_theirs = isinstance(error, Exception) and bool(tickets)
+            if leader not in tickets and not is_theirs:
                 raise
         finally:
-            run.over = True
-            # The next batch first: each wake-up costs, and the runner is free.
-            self._call_next()
-            for ticket in run.members:
-                ticket.gate.open()
+            run.settled = True
+            try:
+                # Those who are done are expected where they go next before anybody looks who is to come.
+                for ticket in tickets:
+                    if ticket.done and ticket.way is not None:
+                        ticket.way.passed()
+            finally:
+                run.over = True
+                # The next batch first: each wake-up costs, and the runner is free.
+                self._hand_over(run, tickets, started_at)
+                for ticket in tickets:
+                    ticket.gate.open()
 
-    def _work(self, run: _Run) -> None:
-        """Run the members' items and settle each member; raises what the runner raises."""
-        members = run.members
-        runner = members[0].runner
-        started_at = self._clock.now()
-        for ticket in members:
-            ticket.runner, ticket.started_at, ticket.batch_size = runner, started_at, len(members)
+    def _hand_over(self, run: Run, tickets: list[Ticket], started_at: float) -> None:
+        failed = 0
+        with self._lock:
+            now = self._free_since = self._clock.now()
+            for ticket in tickets:
+                if ticket.error is not None:
+                    failed += 1
+                    if len(ticket.items) > 1:
+                        self._queues.leave(ticket)
+            if not failed:
+                self._cost.learn(run.size, now - started_at)
+            waits_s = [started_at - ticket.joined_at for ticket in tickets]
+            self._tally.ran(run.reason, run.size, waits_s, now - started_at, failed)
+            self._call_next(now)
+
+    def _work(self, run: Run, tickets: list[Ticket], started_at: float) -> None:
+        """Run the rows' items and settle each; raises what the runner raises."""
+        if not run.rows:
+            return
+        runner = tickets[0].runner
+        for ticket in tickets:
+            ticket.runner, ticket.batch_size = runner, len(run.rows)
+            if ticket.started_at is None:
+                ticket.started_at = started_at
         outside = _inside.set((*_inside.get(), run))
         try:
-            results = _rows(self._label, runner([ticket.item for ticket in members]), len(members))
+            # The leader's deadline is not the others': who wants it longest decides.
+            with due_at(max(ticket.deadline_at for ticket in tickets)):
+                results = results_of(self._label, runner, [row.item for row in run.rows], self._isolate)
         finally:
             _inside.reset(outside)
         ended_at = self._clock.now()
-        for ticket, result in zip(members, results, strict=True):
-            if isinstance(result, BaseException):
-                _settle_error(ticket, result, ended_at)
-            else:
-                ticket.result, ticket.ended_at, ticket.done = result, ended_at, True
-
-    def _leave(self, ticket: Ticket[Any]) -> None:
-        """Take a caller out that stops waiting; what was asked of it passes to the next."""
-        with self._lock:
-            if ticket in self._queue:
-                self._queue.remove(ticket)
-        self._call_next()
-
-    def _call_next(self) -> None:
-        """Call the first in the queue, if a batch is due."""
-        with self._lock:
-            if self._is_due(self._clock.now()):
-                self._queue[0].gate.open()
-
-    def _is_due(self, now: float) -> bool:
-        """The runner is free, and those who wait are to leave now; the lock is held."""
-        if self._run is not None and not self._run.over:
-            return False
-        while self._queue and not self._queue[0].is_waiting:  # an interrupt can leave such a one behind
-            self._queue.popleft()
-        if not self._queue:
-            return False
-        return self._departure.wait_s(len(self._queue), self._queue[0].joined_at, now) <= 0.0
-
-
-def _rows(label: str, results: Any, count: int) -> Sequence[Any]:
-    """One result per item.
-
-    Raises:
-        BatchSizeError: another number, or nothing that has rows.
-    """
-    if results is SHORT_CIRCUIT:
-        return [SHORT_CIRCUIT] * count
-    if not _has_rows(results):
-        raise BatchSizeError(
-            f"{label}: the body took {count} items and returned a {type(results).__name__}; "
-            "return a list with one result per item, in order (does it end with Distribute()?)"
-        )
-    if len(results) != count:
-        raise BatchSizeError(
-            f"{label}: Batch size mismatch: the body took {count} items and returned {len(results)}; "
-            "return one result per item, in order (does it end with Distribute()?)"
-        )
-    # By index: what a table of columns iterates over is not its rows.
-    return [results[at] for at in range(count)]
-
-
-def _has_rows(results: Any) -> bool:
-    """Lists, tuples and the like, and arrays of one axis or more; no text, no mapping, no generator."""
-    if isinstance(results, Sequence):
-        return not isinstance(results, str | bytes | bytearray)
-    return hasattr(type(results), "__dlpack__") and len(results.shape) > 0
-
-
-def _settle_error(ticket: Ticket[Any], error: BaseException, ended_at: float | None) -> None:
-    """Give a caller an error of its own; one that cannot even be copied is given as it is."""
-    try:
-        ticket.error = own_copy(error)
-    except Exception:  # no stack left, or no memory
-        ticket.error = error
-    ticket.ended_at, ticket.done = ended_at, True
+        with self._lock:  # a caller's rows may be in two batches that end at once
+            for row, result in zip(run.rows, results, strict=True):
+                row.ticket.settle(row.at, result, ended_at)

@@ -1,25 +1,126 @@
-"""When a batch leaves: a rule of numbers.
+"""When a batch leaves: rules of numbers.
 
 Knows counts and times. Knows nothing of threads.
+
+The rule of ``auto`` is a control limit, not a timer (R. K. Deb and R. F. Serfozo,
+Optimal control of batch service queues, 1973): with the runner free, serve what
+waits, unless company is known to come that is worth its wait.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from math import inf
+from typing import Final, Literal, NamedTuple, TypeAlias
 
-__all__ = ["Departure"]
+__all__ = ["POLICIES", "Departure", "Policy", "Room", "Verdict"]
+
+Policy: TypeAlias = Literal["auto", "greedy", "full"]
+POLICIES: Final = ("auto", "greedy", "full")
+
+# To wait and be woken costs about this much, seconds: what saves less is not waited for.
+_WAKE_UP_S = 50e-6
+
+
+class Room(NamedTuple):
+    """What is known of those who wait, while the runner is free; times in seconds of one clock.
+
+    Attributes:
+        rows: how many rows wait.
+        first_at: when the oldest of them came.
+        now: the time.
+        free_since: when the runner came free.
+        coming: when callers on their way here should arrive at the latest.
+        returning: the same of callers that were just served and usually come back.
+        rows_per_caller: how many rows a caller brings, on average.
+        launch_s: what each run costs however many rows it has; None when unknown.
+        held_rows: how many rows there were when the wait for company began; 0 when there was none.
+        leave_by: when the batch must leave for a caller's deadline to be met.
+    """
+
+    rows: int
+    first_at: float
+    now: float
+    free_since: float = -inf
+    coming: Sequence[float] = ()
+    returning: Sequence[float] = ()
+    rows_per_caller: float = 1.0
+    launch_s: float | None = None
+    held_rows: int = 0
+    leave_by: float = inf
+
+
+class Verdict(NamedTuple):
+    """How long the batch may still wait, seconds, and why it leaves when that is 0.
+
+    Reasons: ``full``; ``alone``, one row, and nobody is known to come; ``free``, several
+    rows that came while the runner was busy; ``company``, those waited for have come;
+    ``no-show``, they have not; ``timeout``; ``deadline``, a caller's would be missed.
+    """
+
+    wait_s: float
+    reason: str
 
 
 @dataclass(frozen=True)
 class Departure:
-    """A batch leaves when it is full, or when its oldest item has waited ``timeout_s`` seconds."""
+    """The rule of one region.
+
+    Attributes:
+        size: most rows of a batch.
+        timeout_s: longest wait from the arrival of the oldest row, seconds.
+        policy: ``full`` leaves full or at the timeout; ``greedy`` as soon as the
+            runner is free; ``auto`` likewise, unless company is known to come and worth the wait.
+    """
 
     size: int
     timeout_s: float
+    policy: Policy = "auto"
 
-    def wait_s(self, waiting: int, first_at: float, now: float) -> float:
-        """Seconds the batch may still wait; 0 means it leaves now."""
-        if waiting >= self.size:
-            return 0.0
+    def look(self, room: Room) -> Verdict:
+        """May those who wait leave?"""
+        if room.rows >= self.size:
+            return Verdict(0.0, "full")
+        if self.policy == "full":
+            return self._at_the_timeout(room)
+        if self.policy == "auto":
+            wait_s = self._worth_waiting_s(room)
+            if wait_s > 0.0:
+                return Verdict(wait_s, "")
+        return Verdict(0.0, self._why_now(room))
+
+    def _at_the_timeout(self, room: Room) -> Verdict:
         # From the first arrival, not the last wake-up: late company must not keep the first waiting.
-        return max(0.0, first_at + self.timeout_s - now)
+        until = min(room.first_at + self.timeout_s, room.leave_by)
+        reason = "deadline" if room.leave_by < room.first_at + self.timeout_s else "timeout"
+        return Verdict(max(0.0, until - room.now), reason)
+
+    def _worth_waiting_s(self, room: Room) -> float:
+        """Seconds until the last arrival that pays: half a launch saved for each against a wait for some."""
+        stop_at = room.first_at + self.timeout_s
+        arrivals = list(room.returning)
+        if room.now < stop_at:
+            arrivals += [min(at, stop_at) for at in room.coming]
+        if not arrivals:
+            return 0.0
+        arrivals.sort()
+        most = -(-(self.size - room.rows) // room.rows_per_caller)
+        # What was waited already counts too: a stream of late company must not hold a batch for ever.
+        since = max(room.free_since, room.first_at)
+        until = room.now
+        for count, at in enumerate(arrivals[: int(most)], 1):
+            rows = room.rows + count * room.rows_per_caller
+            cost = room.rows * (at - since + _WAKE_UP_S)
+            if room.launch_s is None or rows * room.launch_s / 2 > cost:
+                until = at
+        return min(until, room.leave_by) - room.now
+
+    def _why_now(self, room: Room) -> str:
+        if room.leave_by <= room.now:
+            return "deadline"
+        if not room.held_rows:
+            return "alone" if room.rows == 1 else "free"
+        if room.rows > room.held_rows:
+            return "company"
+        return "timeout" if room.now >= room.first_at + self.timeout_s else "no-show"

@@ -16,7 +16,8 @@ __all__ = ["BatchTally", "ItemTally"]
 class BatchTally:
     """What a batching region did. It locks nothing: every method is called under its owner's lock.
 
-    At any time ``rows == waiting + dropped + rows of the batches that started``.
+    What is there at a moment is its owner's to count: a caller that is interrupted
+    in the middle of an update would leave a gauge here wrong for ever.
     """
 
     __slots__ = (
@@ -27,14 +28,12 @@ class BatchTally:
         "_refused",
         "_rows",
         "_run",
-        "_running",
         "_sizes",
         "_wait",
-        "_waiting",
     )
 
     def __init__(self) -> None:
-        self._calls = self._rows = self._waiting = self._running = 0
+        self._calls = self._rows = 0
         self._dropped = self._refused = self._errors = 0
         self._sizes: dict[int, int] = {}
         self._reasons: dict[str, int] = {}
@@ -45,45 +44,46 @@ class BatchTally:
         """A caller came with ``rows`` rows and waits."""
         self._calls += 1
         self._rows += rows
-        self._waiting += rows
+
+    @property
+    def rows_per_call(self) -> float:
+        """How many rows a caller brings, on average; 1 before the first."""
+        return self._rows / self._calls if self._calls else 1.0
 
     def left(self, rows: int) -> None:
         """A caller stopped waiting before its rows were in a batch."""
-        self._waiting -= rows
         self._dropped += rows
 
     def refused(self) -> None:
         """A caller was turned away; it has not joined."""
         self._refused += 1
 
-    def started(self, reason: str, rows: int, waits_s: Iterable[float]) -> None:
-        """A batch started.
+    def ran(self, reason: str, rows: int, waits_s: Iterable[float], run_s: float, errors: int) -> None:
+        """A batch ran and is over.
 
         Args:
-            reason: why now.
-            rows: how many rows it has, all of callers that had joined.
+            reason: why it started.
+            rows: how many rows it had, all of callers that had joined.
             waits_s: how long each caller had waited, seconds.
+            run_s: how long its body ran, seconds.
+            errors: how many of its callers got an error.
         """
-        self._waiting -= rows
-        self._running += 1
         self._sizes[rows] = self._sizes.get(rows, 0) + 1
         self._reasons[reason] = self._reasons.get(reason, 0) + 1
         for wait_s in waits_s:
             self._wait.add(wait_s)
-
-    def ended(self, run_s: float, errors: int) -> None:
-        """A batch that had started ended.
-
-        Args:
-            run_s: how long its body ran, seconds.
-            errors: how many of its callers got an error.
-        """
-        self._running -= 1
         self._errors += errors
         self._run.add(run_s)
 
-    def snapshot(self, label: str, kind: str) -> RegionStats:
-        """The figures as they are now; what comes later does not change them."""
+    def snapshot(self, label: str, kind: str, *, waiting: int, running: int) -> RegionStats:
+        """The figures as they are now; what comes later does not change them.
+
+        Args:
+            label: the region's.
+            kind: the region's.
+            waiting: rows that wait now.
+            running: batches that run now.
+        """
         return RegionStats(
             label,
             kind,
@@ -94,8 +94,8 @@ class BatchTally:
             reasons=dict(self._reasons),
             wait=self._wait + Histogram(),
             run=self._run + Histogram(),
-            waiting=self._waiting,
-            running=self._running,
+            waiting=waiting,
+            running=running,
             dropped=self._dropped,
             refused=self._refused,
             errors=self._errors,

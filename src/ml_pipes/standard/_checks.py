@@ -10,7 +10,7 @@ import operator
 from collections.abc import Sequence
 from typing import Any, TypeVar
 
-__all__ = ["check_choice", "check_count", "check_seconds"]
+__all__ = ["check_choice", "check_count", "check_flag", "check_seconds"]
 
 ChoiceT = TypeVar("ChoiceT", bound=str)
 
@@ -46,6 +46,17 @@ def check_count(place: str, value: Any) -> int:
     if count < 1:
         raise ValueError(f"{place} must be 1 or more, got {value}")
     return count
+
+
+def check_flag(place: str, value: Any) -> bool:
+    """True or False.
+
+    Raises:
+        TypeError: it is neither.
+    """
+    if not isinstance(value, bool):
+        raise TypeError(f"{place} must be True or False, got {value!r}")
+    return value
 
 
 def check_seconds(place: str, value: Any) -> float:

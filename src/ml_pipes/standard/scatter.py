@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sized
 from functools import partial
-from typing import Any, Final, Literal, TypeAlias, TypeVar, get_args
+from typing import Any, Literal, TypeAlias, TypeVar, get_args
 
-from ml_pipes._engine.locate import note_step
-from ml_pipes._threads.crew import Crew, fan_out
+from ml_pipes._threads.clock import now
+from ml_pipes._threads.crew import Crew, Worker, fan_out
+from ml_pipes._threads.deadline import deadline_at
 from ml_pipes.control import SHORT_CIRCUIT
 from ml_pipes.operator import Operator
 from ml_pipes.region import Body, RegionCloser, RegionOpener
@@ -23,8 +24,6 @@ __all__ = ["Gather", "Scatter"]
 ItemT = TypeVar("ItemT")
 
 _OnError: TypeAlias = Literal["raise", "return", "drop"]
-# What fails the whole call, wherever it comes up: no failure of one item, whatever ``on_error`` says.
-_OF_THE_CALL: Final[tuple[type[Exception], ...]] = ()
 
 
 @Operator
@@ -46,8 +45,9 @@ class Scatter(RegionOpener[Iterable[ItemT], list[Any]]):
     - ``"raise"``: no item after it starts, those running are waited for, and the
       failure of the lowest index is raised.
     - ``"return"``: the exception stands in the list, at the item's place, with the
-      note that says where it came from; all other items run. It keeps its traceback,
-      and with that the item and whatever else its steps were working on.
+      note that says where it came from; all other items run. Its traceback keeps
+      alive what the call was working on, all of the call's items with it, until
+      ``error.with_traceback(None)`` lets go of them.
     - ``"drop"``: the item is left out, and nothing tells of it but a trace.
 
     A failure of the source is raised in each case, and so is an interrupt: what is no
@@ -71,23 +71,23 @@ class Scatter(RegionOpener[Iterable[ItemT], list[Any]]):
 
     def run(self, value: Iterable[ItemT], body: Body[ItemT, Any]) -> list[Any]:
         items = items_of(value, "Scatter")
-        count = len(value) if isinstance(value, Sized) else self.max_concurrency
-        helpers = min(self.max_concurrency, count) - 1
+        count = len(value) if isinstance(value, Sized) else None
+        helpers = (self.max_concurrency if count is None else min(self.max_concurrency, count)) - 1
         crew = body.own(partial(Crew, size=self.max_concurrency - 1)) if helpers > 0 else None
-        results = fan_out(items, partial(self._result, body), crew, helpers)
+        call = partial(self._result, body)
+        results = fan_out(items, call, crew, helpers, count=count, approach=body.approach())
         return [result for result in results if result is not SHORT_CIRCUIT]
 
-    def _result(self, body: Body[ItemT, Any], item: ItemT, index: int) -> Any:
+    def _result(self, body: Body[ItemT, Any], item: ItemT, index: int, worker: Worker) -> Any:
         """The result of one item, or what stands for it where its run fails."""
         try:
-            return body(item, item=index)
-        except _OF_THE_CALL:
-            raise
+            return body(item, item=index, worker=worker)
         except Exception as error:
-            if self.on_error == "raise":
+            # The call's deadline is no failure of one item.
+            if self.on_error == "raise" or deadline_at() <= now():
                 raise
             if self.on_error == "drop":
                 return SHORT_CIRCUIT
             # One that is raised gets the region's place when it leaves the region; this one does not leave.
-            note_step(error, body.label, leaf=False)
+            body.note(error)
             return error

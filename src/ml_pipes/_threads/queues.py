@@ -1,0 +1,130 @@
+"""The rows that wait for a batch: one queue per key, first in, first out.
+
+Knows tickets and their rows. Locks nothing: whoever owns it holds a lock. Knows
+nothing of when a batch leaves.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Hashable, Iterator
+
+from ml_pipes._threads.ticket import Row, Run, Ticket
+
+__all__ = ["Queue", "Queues"]
+
+
+class Queue:
+    """The rows of one key.
+
+    Attributes:
+        rows: how many rows wait, by the region's count.
+        held_rows: how many there were when a wait for company began; 0 while there is none.
+    """
+
+    __slots__ = ("_line", "has_deadlines", "held_rows", "rows")
+
+    def __init__(self) -> None:
+        self._line: deque[Row] = deque()
+        self.rows = 0
+        self.held_rows = 0
+        self.has_deadlines = False
+
+    def join(self, row: Row) -> None:
+        """To the end of the queue."""
+        self._line.append(row)
+        self.rows += row.size
+        self.has_deadlines |= row.ticket.deadline_at != float("inf")
+
+    def head(self, now: float) -> Ticket | None:
+        """Who waits longest; those who left without a word, or are too late, are passed over."""
+        while self._line:
+            row = self._line[0]
+            if row.ticket.is_waiting and row.ticket.deadline_at > now:
+                return row.ticket
+            self._line.popleft()
+            self.rows -= row.size
+        return None
+
+    def leave(self, ticket: Ticket) -> int:
+        """Take out what is left of a ticket; how many rows that was."""
+        kept = deque(row for row in self._line if row.ticket is not ticket)
+        gone = self.rows
+        self._line, self.rows = kept, sum(row.size for row in kept)
+        return gone - self.rows
+
+    def take(self, run: Run, most: int, now: float) -> None:
+        """Move rows into the run, in order, up to ``most`` by their count; not who is too late."""
+        while self._line:
+            row = self._line[0]
+            ticket = row.ticket
+            if ticket.is_waiting and ticket.deadline_at > now:
+                if run.rows and run.size + row.size > most:
+                    break
+                if not ticket.runs or ticket.runs[-1] is not run:
+                    ticket.runs.append(run)
+                run.rows.append(row)
+                run.size += row.size
+            self._line.popleft()
+            self.rows -= row.size
+        self.held_rows = 0
+
+    def leave_by(self) -> float:
+        """The earliest deadline of those who wait; infinite where there is none."""
+        if not self.has_deadlines:
+            return float("inf")
+        return min((row.ticket.deadline_at for row in self._line), default=float("inf"))
+
+    def tickets(self) -> list[Ticket]:
+        """Those who wait, each once."""
+        return list(dict.fromkeys(row.ticket for row in self._line if row.ticket.is_waiting))
+
+
+class Queues:
+    """A queue for each key that somebody waits under."""
+
+    def __init__(self) -> None:
+        self._queues: dict[Hashable, Queue] = {}
+
+    def __iter__(self) -> Iterator[Queue]:
+        return iter(self._queues.values())
+
+    @property
+    def rows(self) -> int:
+        """How many rows wait, by the region's count."""
+        return sum(queue.rows for queue in self._queues.values())
+
+    def join(self, ticket: Ticket) -> None:
+        """Each item of the ticket to the end of the queue of its key."""
+        for at in range(len(ticket.items)):
+            key = ticket.key_of(at)
+            queue = self._queues.get(key)
+            if queue is None:
+                queue = self._queues[key] = Queue()
+            queue.join(Row(ticket, at, ticket.size_of(at)))
+
+    def leave(self, ticket: Ticket) -> int:
+        """Take out what is left of a ticket; how many rows that was."""
+        return sum(queue.leave(ticket) for queue in self._queues.values())
+
+    def heads(self, now: float) -> list[tuple[Ticket, Queue]]:
+        """Who waits longest under each key, the oldest first; keys that nobody waits under are dropped."""
+        found = []
+        empty = []
+        for key, queue in self._queues.items():
+            head = queue.head(now)
+            if head is None:
+                empty.append(key)
+            else:
+                found.append((head, queue))
+        for key in empty if len(self._queues) > 1 else ():
+            del self._queues[key]
+        if len(found) > 1:
+            found.sort(key=lambda each: each[0].joined_at)
+        return found
+
+    def empty(self) -> list[Ticket]:
+        """Let all go; who they were, each once."""
+        waiting = list(dict.fromkeys(ticket for queue in self._queues.values() for ticket in queue.tickets()))
+        self._queues.clear()
+        return waiting

@@ -1,0 +1,224 @@
+"""One caller's rows in a batcher, and in the end their outcome.
+
+Knows rows, results and errors. Knows nothing of when a batch leaves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Sequence
+from typing import Any, Protocol, TypeAlias
+
+from ml_pipes._threads.clock import Gate
+from ml_pipes._threads.company import Traveller
+from ml_pipes._threads.copies import own_copy
+from ml_pipes._threads.deadline import deadline_at
+from ml_pipes.control import SHORT_CIRCUIT
+
+__all__ = ["Row", "Run", "Runner", "Server", "Ticket", "Way"]
+
+Runner: TypeAlias = Callable[[list[Any]], Any]
+
+
+class Server(Protocol):
+    """What serves tickets."""
+
+    def serve(self, ticket: Ticket) -> None:
+        """Block until the ticket has its outcome."""
+
+
+class Way(Protocol):
+    """How a caller goes on after its batch."""
+
+    traveller: Traveller
+
+    def passed(self) -> None:
+        """Its batch is done, and it is about to be woken: be expected where it goes next."""
+
+
+class Run:
+    """One run of the body, for its rows.
+
+    Attributes:
+        rows: what it runs on, in the order of their coming.
+        size: their sum by the region's count of rows.
+        reason: why it started.
+        settled: each of its rows has its outcome.
+        over: nothing more will come of it; a plain store, the first thing when a leader ends.
+    """
+
+    __slots__ = ("over", "reason", "rows", "server", "settled", "size")
+
+    def __init__(self, server: Server) -> None:
+        self.server = server
+        self.rows: list[Row] = []
+        self.size = 0
+        self.reason = ""
+        self.settled = False
+        self.over = False
+
+
+class Row:
+    """One item of a ticket: its place there, and how many rows it counts for."""
+
+    __slots__ = ("at", "size", "ticket")
+
+    def __init__(self, ticket: Ticket, at: int, size: int) -> None:
+        self.ticket = ticket
+        self.at = at
+        self.size = size
+
+    @property
+    def item(self) -> Any:
+        """What the body is given."""
+        return self.ticket.items[self.at]
+
+
+class Ticket:
+    """One caller's items and, in the end, their outcome.
+
+    The items join the queue when the caller waits, not before: a ticket that is
+    dropped unwaited leaves nothing behind that others could wait for.
+
+    Args:
+        server: what serves it.
+        items: what the body is to run on.
+        runner: takes a list of items and returns one result per item, in order.
+        many: the caller brought a list and gets a list.
+        keys: per item, what it may share a batch with.
+        sizes: per item, how many rows it counts for.
+
+    Attributes:
+        way: how the caller goes on; None where nobody asks.
+        deadline_at: when the caller stops waiting, seconds.
+        joined_at: when it began to wait, seconds.
+        started_at: when its first batch left, seconds; None while it has not.
+        ended_at: when its last batch was done, seconds; None while it is not.
+        batch_size: how many items its last batch had.
+        runner: what ran its last batch: the runner of the batch's first row.
+    """
+
+    __slots__ = (
+        "_many",
+        "_missing",
+        "_results",
+        "_server",
+        "batch_size",
+        "deadline_at",
+        "done",
+        "ended_at",
+        "error",
+        "gate",
+        "items",
+        "joined_at",
+        "keys",
+        "left",
+        "runner",
+        "runs",
+        "sizes",
+        "started_at",
+        "way",
+    )
+
+    def __init__(
+        self,
+        server: Server,
+        items: list[Any],
+        runner: Runner,
+        *,
+        many: bool = False,
+        keys: Sequence[Hashable] | None = None,
+        sizes: Sequence[int] | None = None,
+    ) -> None:
+        self._server = server
+        self._many = many
+        self._missing = len(items)
+        self._results: list[Any] = [None] * len(items)
+        self.items = items
+        self.keys = keys
+        self.sizes = sizes
+        self.runner = runner
+        self.way: Way | None = None
+        self.deadline_at = deadline_at()
+        self.gate = Gate()
+        self.runs: list[Run] = []
+        self.left = False
+        self.done = False
+        self.error: BaseException | None = None
+        self.joined_at = 0.0
+        self.started_at: float | None = None
+        self.ended_at: float | None = None
+        self.batch_size = 0
+
+    def wait(self) -> Any:
+        """Join the queue, lead a batch if it falls to this thread, and return the own result.
+
+        Raises:
+            BatchSizeError: the runner returned another number of results.
+            QueueFull: there is no room.
+            DeadlineExceeded: the caller's deadline came first.
+            BaseException: a copy of what the runner raised, caused by the original.
+        """
+        if not self.items:
+            return []
+        try:
+            self._server.serve(self)
+            if self.error is not None:
+                raise self.error
+            return self._outcome()
+        finally:
+            # What came and what went is the caller's: a ticket kept for its times must not keep images,
+            # and an error that holds this frame must not be held by it. One that leaves may just be read.
+            if self.done:
+                self.items, self._results, self.error = [], [], None
+
+    @property
+    def size(self) -> int:
+        """How many rows its items count for."""
+        return len(self.items) if self.sizes is None else sum(self.sizes)
+
+    def size_of(self, at: int) -> int:
+        """How many rows the item counts for."""
+        return 1 if self.sizes is None else self.sizes[at]
+
+    def key_of(self, at: int) -> Hashable:
+        """What the item may share a batch with."""
+        return None if self.keys is None else self.keys[at]
+
+    @property
+    def is_waiting(self) -> bool:
+        """Its caller waits for rows that no batch has taken, or that run."""
+        return not (self.done or self.left)
+
+    @property
+    def is_orphan(self) -> bool:
+        """A leader of its rows was lost before it gave them an outcome."""
+        return any(run.over and not run.settled for run in self.runs)
+
+    def settle(self, at: int, result: Any, ended_at: float) -> None:
+        """One item's result, or an exception that its caller is to get."""
+        if isinstance(result, BaseException):
+            self.fail(result, ended_at)
+        results = self._results
+        if self.done or not results:  # another batch failed it, and its caller may be gone
+            return
+        results[at] = result
+        self._missing -= 1
+        if self._missing == 0:
+            self.ended_at, self.done = ended_at, True
+
+    def fail(self, error: BaseException, ended_at: float | None) -> None:
+        """Give the caller an error of its own; one that cannot even be copied is given as it is."""
+        if self.done:
+            return
+        try:
+            self.error = own_copy(error)
+        except Exception:  # no stack left, or no memory
+            self.error = error
+        self.ended_at, self.done = ended_at, True
+
+    def _outcome(self) -> Any:
+        if not self._many:
+            return self._results[0]
+        kept = [result for result in self._results if result is not SHORT_CIRCUIT]
+        # A body that short-circuits ends its callers' runs, whether they brought one item or several.
+        return kept or SHORT_CIRCUIT
