@@ -97,9 +97,9 @@ def _plain(draw: Draw, depth: int, rules: _Rules) -> tuple[Part, int]:
     ]
     modulus = st.integers(2, 9)
     if rules.drops:
-        kinds.append(lambda: DropIf(draw(modulus), draw(st.integers(0, 1))))
+        kinds += [lambda: DropIf(draw(modulus), draw(st.integers(0, 1)))] * 2
     if rules.raises:
-        kinds.append(lambda: RaiseIf(draw(_SMALL), draw(modulus), draw(st.integers(0, 1))))
+        kinds += [lambda: RaiseIf(draw(_SMALL), draw(modulus), draw(st.integers(0, 1)))] * 3
     return draw(st.sampled_from(kinds))(), depth
 
 
@@ -136,7 +136,7 @@ def _over(draw: Draw, depth: int, rules: _Rules) -> tuple[Part, int]:
 
 
 def _batched(draw: Draw, depth: int, rules: _Rules) -> tuple[Part, int]:
-    size, options = _batch_options(draw, many=False)
+    size, options = _batch_options(draw)
     can_fail = rules.raises and rules.drops
     guarded = can_fail and draw(st.booleans())
     isolated = rules.raises and ("on_error", "isolate") in options
@@ -146,12 +146,18 @@ def _batched(draw: Draw, depth: int, rules: _Rules) -> tuple[Part, int]:
 
 
 def _many(draw: Draw, depth: int, rules: _Rules) -> tuple[Part, int]:
-    size, options = _batch_options(draw, many=True)
-    inner, after = _seq(draw, depth - 1, rules.total())
-    return Many(inner, size, draw(_TIMEOUTS), draw(st.integers(0, 3)), options), after + 1
+    size, options = _batch_options(draw)
+    # Of a list's several failures the first is raised where its items run in order.
+    in_order = not {"key", "max_concurrency", "rows"} & dict(options).keys()
+    guarded = rules.drops and draw(st.booleans())
+    isolated = ("on_error", "isolate") in options
+    inside = rules.deeper() if guarded else rules.total()
+    raises = rules.raises and in_order and (guarded or isolated)
+    inner, after = _seq(draw, depth - 1, replace(inside, raises=raises))
+    return Many(inner, size, draw(_TIMEOUTS), draw(st.integers(0, 3)), guarded, options), after + 1
 
 
-def _batch_options(draw: Draw, *, many: bool) -> tuple[int, tuple[tuple[str, Any], ...]]:
+def _batch_options(draw: Draw) -> tuple[int, tuple[tuple[str, Any], ...]]:
     """A size, and some of the options that the library's Batch has."""
     size = draw(st.integers(1, 4))
     choices: dict[str, st.SearchStrategy[Any]] = {
@@ -159,10 +165,9 @@ def _batch_options(draw: Draw, *, many: bool) -> tuple[int, tuple[tuple[str, Any
         "max_concurrency": st.integers(1, 3),
         "max_waiting": st.just(10_000),  # so many that nobody is refused: who would be is a matter of time
         "on_error": st.sampled_from(["share", "isolate"]),
+        "rows": st.just(Rows(size)),
+        "key": st.builds(Mod, st.integers(1, 3)),
     }
-    if not many:
-        choices["rows"] = st.just(Rows(size))
-        choices["key"] = st.builds(Mod, st.integers(1, 3))
     there = sorted(BATCH_OPTIONS & choices.keys())
     names = draw(st.lists(st.sampled_from(there), unique=True)) if there else []
     return size, tuple((name, draw(choices[name])) for name in sorted(names))

@@ -81,10 +81,12 @@ def _newer_lines() -> list[Line]:
     """Those with options that a library may not have yet."""
     lines = []
     model = Seq((_MODEL,))
+    some_fail = Seq((RaiseIf(9, 300, 41), DropIf(100, 12), _MODEL))
     if "many" in BATCH_OPTIONS:
         many = Seq((Split(3, 1), Many(model, 8, 0.001), Sum(), RaiseIf(6, 200, 9)))
         lines += [
             Line("many", _with_id(Split(5, 1), Many(model, 4, 0.001))),
+            Line("many, some fail", _with_id(Split(3, 1), Many(some_fail, 4, 0.001, guarded=True))),
             Line("scatter, many", _with_id(Split(3, 1), Over(many, 2))),
         ]
     if "on_error" in BATCH_OPTIONS:

@@ -52,6 +52,7 @@ class Report:
         rates: calls per second of each tenth.
         memory: bytes that the process holds, at the end of each tenth; empty where nobody tells.
         most_threads: most threads of pipelines at once.
+        latest_s: most seconds by which a call came back after its deadline.
     """
 
     calls: int
@@ -62,6 +63,7 @@ class Report:
     rates: list[float] = field(default_factory=list)
     memory: list[int] = field(default_factory=list)
     most_threads: int = 0
+    latest_s: float = 0.0
 
     def fault(self, text: str) -> None:
         """Count it, and keep its words if they are among the first."""
@@ -78,7 +80,7 @@ class Report:
     @property
     def kept_pace(self) -> float:
         """Rate of the last tenth over that of the first."""
-        return self.rates[-1] / self.rates[0]
+        return self.rates[-1] / self.rates[0] if self.rates else 0.0
 
     def __str__(self) -> str:
         lines = [
@@ -88,6 +90,7 @@ class Report:
             f"rate of the last over the first: {self.kept_pace:.2f}",
             f"memory by tenths, MiB: {', '.join(f'{size / 2**20:.1f}' for size in self.memory)}",
             f"most threads of pipelines at once: {self.most_threads}",
+            f"latest after a deadline: {self.latest_s * 1000:.0f} ms",
             f"faults: {self.fault_count}",
         ]
         return "\n".join([*lines, *self.faults])
@@ -158,17 +161,27 @@ class _Soak:
         if shop.line.may_close and dice.random() < self._close_share:
             shop.replace()
         called: Any = shop.current[-1]
+        began_at = time.monotonic()
         deadline_s = None
         if _HAS_DEADLINES and dice.random() < _WITH_DEADLINE:
             deadline_s = dice.random() * _LONGEST_DEADLINE_S
             outcome = outcome_of(partial(called.call, call_id, deadline=deadline_s))
         else:
             outcome = outcome_of(partial(called, call_id))
+        name = str(outcome[0]) if outcome[0] != "unexpected" else outcome[1].partition(":")[0]
+        if name == "DeadlineExceeded" and deadline_s is not None:
+            self._check_lateness(call_id, time.monotonic() - began_at - deadline_s)
         if not shop.is_right(call_id, outcome, called, had_deadline=deadline_s is not None):
             expected = shop.line.tree.expect(call_id)
             with self._lock:
                 self.report.fault(f"{shop.line.name}: {call_id} gave {outcome}, expected {expected}")
-        return str(outcome[0]) if outcome[0] != "unexpected" else outcome[1].partition(":")[0]
+        return name
+
+    def _check_lateness(self, call_id: int, late_s: float) -> None:
+        with self._lock:
+            self.report.latest_s = max(self.report.latest_s, late_s)
+            if late_s < 0.0:
+                self.report.fault(f"{call_id} was told {-late_s} s before its deadline that it is over")
 
     def _mark(self) -> None:
         with self._lock:
@@ -194,6 +207,8 @@ class _Soak:
         times = list(itertools.pairwise(self.marks[:_TENTHS] + self.marks[-1:]))
         report.seconds = self.marks[-1] - self.marks[0]
         report.rates = [self._tenth / (until - since) for since, until in times]
+        if sum(self.done) != report.calls:
+            report.fault(f"{report.calls - sum(self.done)} calls did not end")
         for shop in self.shops:
             for line in (line for pipeline in shop.current for line in busy(pipeline)):
                 report.fault(f"{shop.line.name}: {line} when nobody calls")
@@ -214,7 +229,7 @@ def soak(
     threads: int = 32,
     seed: int = 0,
     *,
-    close_share: float = 0.0005,
+    close_share: float = 0.001,
     progress: TextIO | None = None,
 ) -> Report:
     """Make the calls, and report.

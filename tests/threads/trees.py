@@ -149,14 +149,7 @@ class Batched(Node):
     options: tuple[tuple[str, Any], ...] = ()
 
     def steps(self, made: Made) -> list[Any]:
-        inner = [Guarded(made.pipeline(self.inner))] if self.guarded else self.inner.steps(made)
-        return [
-            Batch(self.size, self.timeout, **dict(self.options)),
-            AtMost(self.size, dict(self.options).get("rows")),
-            *_around(inner, self.workers),
-            *([Reveal()] if self.guarded else []),
-            UnBatch(),
-        ]
+        return _batch(self, dict(self.options), made)
 
     def expect(self, value: Value, kept: dict[str, Value]) -> Value:
         return self.inner.run(value)
@@ -164,25 +157,38 @@ class Batched(Node):
 
 @dataclass(frozen=True)
 class Many(Node):
-    """Each caller brings a list; the body sees the items of all, ``size`` at most."""
+    """Each caller brings a list; the body sees the items of all, ``size`` at most.
+
+    ``guarded`` where the items may fail or drop, each for itself.
+    """
 
     inner: Seq
     size: int
     timeout: float
     workers: int = 0
+    guarded: bool = False
     options: tuple[tuple[str, Any], ...] = ()
 
     def steps(self, made: Made) -> list[Any]:
         options = {"many": True, **dict(self.options)}
-        return [
-            Batch(self.size, self.timeout, **options),
-            AtMost(self.size),
-            *_around(self.inner.steps(made), self.workers),
-            UnBatch(),
-        ]
+        return _batch(self, options, made)
 
     def expect(self, value: Value, kept: dict[str, Value]) -> Value:
-        return [self.inner.run(item) for item in value]
+        results = [self.inner.run(item) for item in value]
+        kept_items = [result for result in results if result is not SHORT_CIRCUIT]
+        # A caller whose every item drops drops too; one that brought none goes on with none.
+        return kept_items if kept_items or not value else SHORT_CIRCUIT
+
+
+def _batch(node: Batched | Many, options: dict[str, Any], made: Made) -> list[Any]:
+    inner = [Guarded(made.pipeline(node.inner))] if node.guarded else node.inner.steps(made)
+    return [
+        Batch(node.size, node.timeout, **options),
+        AtMost(node.size, options.get("rows")),
+        *_around(inner, node.workers),
+        *([Reveal()] if node.guarded else []),
+        UnBatch(),
+    ]
 
 
 def _around(inner: list[Any], workers: int, on_error: str = "raise") -> list[Any]:
