@@ -6,6 +6,8 @@ Knows threads, the wall clock and a function to call. Knows nothing of what is b
 from __future__ import annotations
 
 import gc
+import math
+import statistics
 import sys
 import threading
 import time
@@ -26,6 +28,7 @@ __all__ = [
     "Run",
     "SleepingModel",
     "closed_block",
+    "median",
     "open_block",
     "shown",
 ]
@@ -113,11 +116,11 @@ class Closed:
     def rows_per_s(self, runs: Sequence[Run]) -> float:
         """Rows that a model ran per second, from the end of a run to the end of another.
 
-        So only whole cycles count, however few of them fit into the block.
+        So only whole cycles count, however few of them fit into the block; NaN when there is none.
         """
         inside = self.runs(runs)
         if len(inside) < 2:
-            return 0.0
+            return math.nan
         return sum(run.rows for run in inside[1:]) / (inside[-1].ended_at - inside[0].ended_at)
 
     def runs(self, runs: Sequence[Run]) -> list[Run]:
@@ -178,6 +181,11 @@ def closed_block(
         for future in futures:
             future.result()
     return Closed(since, until, cpu_s, [span for span in calls if since < span[1] <= until])
+
+
+def median(values: Iterable[float]) -> float:
+    """The median of the values that are numbers, NaN when none is: a disturbed block may tell nothing."""
+    return statistics.median([value for value in values if not math.isnan(value)] or [math.nan])
 
 
 def open_block(call: Call, arrivals: Sequence[float]) -> Open:

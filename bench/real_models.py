@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from bench.load import Closed, Options, Run, closed_block, shown
+from bench.load import Closed, Options, Run, closed_block, median, shown
 from bench.policies import COMPARED, TWO_AT_ONCE, Served, batching, is_there, policy_title
 from ml_pipes.core import Pipeline
 from ml_pipes.onnx import Distribute, Infer
@@ -165,11 +165,11 @@ def _row(name: str, callers: int, places: dict[str, _Place]) -> dict[str, Any]:
     rates = {policy: place.rates for policy, place in places.items()}
     row: dict[str, Any] = {"model": name, "callers": callers}
     for policy, values in rates.items():
-        row[f"{policy_title(policy)}, per s"] = statistics.median(values)
+        row[f"{policy_title(policy)}, per s"] = median(values)
         row[f"{policy} blocks"] = f"{min(values):.0f}-{max(values):.0f}"
     auto = places["auto"]
     over = {
-        policy: statistics.median(mine / yours for mine, yours in zip(auto.rates, rates[policy], strict=True))
+        policy: median(mine / yours for mine, yours in zip(auto.rates, rates[policy], strict=True))
         for policy in ("full", "none")
     }
     runs = [run.rows for block in auto.blocks for run in block.runs(auto.model.runs)]

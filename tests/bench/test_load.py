@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
+
 import pytest
 
-from bench.load import Closed, Run, SleepingModel, closed_block
+from bench.load import Closed, Run, SleepingModel, closed_block, median
 
 
 class TestClosed:
@@ -24,7 +26,7 @@ class TestClosed:
     def test_one_run_tells_no_rate(self) -> None:
         block = Closed(since=1.0, until=2.0, cpu_s=0.0, calls=[])
 
-        assert block.rows_per_s([Run(1.0, 1.5, 8)]) == 0.0
+        assert math.isnan(block.rows_per_s([Run(1.0, 1.5, 8)]))
 
     def test_a_latency_is_from_the_call_to_its_result(self) -> None:
         block = Closed(since=1.0, until=2.0, cpu_s=0.0, calls=[(1.0, 1.25), (1.25, 1.75)])
@@ -47,3 +49,11 @@ class TestClosedBlock:
 
         with pytest.raises(ArithmeticError, match="seven is wrong"):
             closed_block(fails, ["seven"], warm_s=30.0, block_s=30.0)
+
+
+class TestMedian:
+    def test_what_is_no_number_does_not_count(self) -> None:
+        assert median([1.0, math.nan, 2.0, 9.0]) == 2.0
+
+    def test_of_no_number_there_is_none(self) -> None:
+        assert math.isnan(median([math.nan]))
