@@ -118,9 +118,9 @@ def test_a_batch_that_fails_gives_each_item_an_error_of_its_own() -> None:
     def model(items: list[int]) -> list[int]:
         raise OSError("no model")
 
-    first, second = Pipeline([Scatter(2, "return"), Batch(2, timeout=60.0), model, UnBatch(), Gather()])(
-        [1, 2]
-    )
+    first, second = Pipeline(
+        [Scatter(2, "return"), Batch(2, timeout=60.0, policy="full"), model, UnBatch(), Gather()]
+    )([1, 2])
 
     assert first is not second
     assert (str(first), first.__notes__) == (

@@ -40,14 +40,15 @@ entered = threading.Semaphore(0)
 """
 
 IN_A_BATCH = """
-pipeline = Pipeline([Batch(2, timeout=600.0), hold, UnBatch()])
+pipeline = Pipeline([Batch(2, timeout=600.0, policy="full"), hold, UnBatch()])
 for value in range(2):
     daemon(pipeline, value)
 until(1)
 """
 
 WAITING_FOR_A_BATCH = """
-pipeline = Pipeline([lambda value: (entered.release(), value)[1], Batch(64, timeout=600.0), list, UnBatch()])
+enter = [lambda value: (entered.release(), value)[1]]
+pipeline = Pipeline([*enter, Batch(64, timeout=600.0, policy="full"), list, UnBatch()])
 for value in range(8):
     daemon(pipeline, value)
 until(8)
@@ -67,7 +68,7 @@ until(4)
 """
 
 IN_A_BATCH_IN_A_SCATTER = """
-pipeline = Pipeline([Scatter(4), Batch(4, timeout=600.0), hold, UnBatch(), Gather()])
+pipeline = Pipeline([Scatter(4), Batch(4, timeout=600.0, policy="full"), hold, UnBatch(), Gather()])
 daemon(pipeline, range(100))
 until(1)
 """
@@ -148,7 +149,7 @@ def test_ctrl_c_ends_a_program_whose_main_thread_waits_for_company() -> None:
     ended = run(
         """
 import signal
-pipeline = Pipeline([Batch(2, timeout=600.0), list, UnBatch()])
+pipeline = Pipeline([Batch(2, timeout=600.0, policy="full"), list, UnBatch()])
 helper = Pipeline([Scatter(2), hold, Gather()])
 daemon(helper, range(2))
 until(2)

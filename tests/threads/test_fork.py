@@ -135,7 +135,8 @@ assert sorted(results) == [[1, 2], [2, 3], [3, 4]]
 def test_a_child_calls_while_callers_of_its_parent_wait_for_company() -> None:
     assert_fine(
         run("""
-pipeline = Pipeline([lambda v: (entered.release(), v)[1], Batch(3, timeout=600.0), plus_one, UnBatch()])
+enter = [lambda value: (entered.release(), value)[1]]
+pipeline = Pipeline([*enter, Batch(3, timeout=600.0, policy="full"), plus_one, UnBatch()])
 entered, results = threading.Semaphore(0), []
 held = [daemon(lambda n=n: results.append(pipeline(n))) for n in range(2)]
 for _ in held:
