@@ -227,6 +227,13 @@ def test_the_failure_of_an_item_comes_before_one_of_closing_the_source() -> None
         stream_of(Source(closing=broken)).close()
 
 
+def test_a_failure_of_closing_the_source_at_its_end_says_where_it_was() -> None:
+    with pytest.raises(OSError, match="could not close the camera") as caught:
+        list(stream_of(Source(closing=OSError("could not close the camera"))))
+
+    assert caught.value.__notes__ == ["in step 0:LazyPerItem"]
+
+
 def test_a_step_that_raises_stop_iteration_does_not_end_the_stream_unnoticed() -> None:
     source = Source()
     stream = stream_of(source, lambda value: next(iter([value] * (1 - value))))
