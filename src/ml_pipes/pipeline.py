@@ -9,7 +9,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from reprlib import recursive_repr
 from textwrap import indent
 from typing import TYPE_CHECKING, Any, Generic, Self, TypeAlias, TypeVar, Union
@@ -23,8 +23,9 @@ from ml_pipes._threads.owned import CLOSED, Owned
 from ml_pipes._threads.turnstile import Turnstile
 from ml_pipes.context import ContextOp
 from ml_pipes.errors import PipelineClosed
-from ml_pipes.operator import Operator, OperatorDescription
+from ml_pipes.operator import Operator, OperatorDescription, get_operator_name
 from ml_pipes.region import RegionCloser, RegionOpener
+from ml_pipes.stats import PipelineStats, RegionStats
 from ml_pipes.tracing import TraceCollector
 
 __all__ = ["Embed", "Inline", "OperatorLike", "Pipeline", "PipelineDescription", "embed", "inline"]
@@ -170,6 +171,24 @@ class Pipeline(Generic[InputT, OutputT]):
         """Who receives a trace of each call."""
         return self._collector
 
+    def stats(self) -> PipelineStats:
+        """What went on in its regions since it was made: figures per region, also after it was closed.
+
+        They are always kept, and can be printed. Regions of embedded pipelines are
+        there as ``2:Embed/0:Batch``, with what other callers did there.
+        """
+        return PipelineStats(self._region_stats(()))
+
+    def _region_stats(self, around: tuple[Pipeline[Any, Any], ...]) -> Iterator[RegionStats]:
+        for index, operator in enumerate(self._operators):
+            label = f"{index}:{get_operator_name(operator)}"
+            if isinstance(operator, Embed) and operator.pipeline not in (*around, self):
+                for region in operator.pipeline._region_stats((*around, self)):  # noqa: SLF001 - of its own kind
+                    yield replace(region, label=f"{label}/{region.label}")
+            elif isinstance(operator, RegionOpener) and operator.keeps_stats:
+                kind, kept = type(operator).__name__, self._places[index].peek()
+                yield RegionStats(label, kind) if kept is None else kept.stats(kind)
+
     def set_tracing(self, collector: TraceCollector | None) -> None:
         """Trace each call from now on, and hand the traces to ``collector``; None switches it off.
 
@@ -246,6 +265,7 @@ class Embed(Embedded, Generic[InputT, OutputT]):
 
     @property
     def plan(self) -> Plan | None:
+        """The pipeline's plan, as it is now; None when it is closed."""
         return self.pipeline._plan  # noqa: SLF001 - its own module
 
     def run_within(self, value: InputT, way: Way | None) -> OutputT:

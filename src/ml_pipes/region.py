@@ -61,9 +61,14 @@ class RegionOpener(Generic[InputT, OutputT]):
     A subclass names its ``closing_type`` and implements :meth:`run`. One that
     implements the older ``run_region(current, label, execute_region, trace, cfg)``
     instead works too.
+
+    Attributes:
+        closing_type: the class of its closer.
+        keeps_stats: what its body owns tells, by ``stats(kind)``, what went on in it.
     """
 
     closing_type: ClassVar[type[RegionCloser]]
+    keeps_stats: ClassVar[bool] = False  # what its body owns has a method stats(kind)
 
     def run(self, value: InputT, body: Body[Any, Any]) -> Any:
         """Run the body as often as the region wants, and return what goes on after the closer.

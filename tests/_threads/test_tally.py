@@ -15,7 +15,7 @@ from ml_pipes.stats import Histogram, RegionStats
 
 def test_a_tally_that_counted_nothing_is_all_zero() -> None:
     assert BatchTally().snapshot("0:Batch", "Batch", waiting=0, running=0) == RegionStats("0:Batch", "Batch")
-    assert ItemTally().snapshot("0:Scatter", "Scatter") == RegionStats("0:Scatter", "Scatter")
+    assert ItemTally("0:Scatter").stats("Scatter") == RegionStats("0:Scatter", "Scatter")
 
 
 def test_what_is_there_at_the_moment_is_its_owner_s_to_say() -> None:
@@ -68,10 +68,10 @@ def test_a_batch_region_s_figures_are_what_was_counted() -> None:
 
 
 def test_a_snapshot_stays_as_it_is() -> None:
-    batches, items = BatchTally(), ItemTally()
+    batches, items = BatchTally(), ItemTally("1:PerItem")
     before = (
         batches.snapshot("0:Batch", "Batch", waiting=0, running=0),
-        items.snapshot("1:PerItem", "PerItem"),
+        items.stats("PerItem"),
     )
 
     batches.joined(1)
@@ -83,14 +83,14 @@ def test_a_snapshot_stays_as_it_is() -> None:
 
 
 def test_an_item_region_s_figures_are_what_was_counted() -> None:
-    tally = ItemTally()
+    tally = ItemTally("7:Scatter")
 
     tally.enter()
     tally.enter()
     tally.leave(8, 1, 2, [0.5, 0.25])
-    during = tally.snapshot("7:Scatter", "Scatter")
+    during = tally.stats("Scatter")
     tally.leave(seen=2, dropped=0, errors=0)
-    after = tally.snapshot("7:Scatter", "Scatter")
+    after = tally.stats("Scatter")
 
     assert (during.running, during.rows) == (1, 8)
     assert after == RegionStats(
@@ -100,7 +100,7 @@ def test_an_item_region_s_figures_are_what_was_counted() -> None:
 
 @pytest.mark.timeout(10)
 def test_an_update_that_comes_in_the_middle_of_another_does_not_wait_for_it() -> None:
-    tally = ItemTally()
+    tally = ItemTally("7:Scatter")
 
     def interrupted() -> Iterator[float]:
         tally.enter()
@@ -110,13 +110,13 @@ def test_an_update_that_comes_in_the_middle_of_another_does_not_wait_for_it() ->
     tally.enter()
     tally.leave(1, 0, 0, interrupted())
 
-    shown = tally.snapshot("7:Scatter", "Scatter")
+    shown = tally.stats("Scatter")
     assert (shown.calls, shown.rows, shown.running) == (2, 2, 0)
 
 
 @pytest.mark.stress
 def test_no_update_of_many_threads_is_lost(start: Callable[..., Future[Any]]) -> None:
-    tally, together = ItemTally(), Barrier(8)
+    tally, together = ItemTally("7:Scatter"), Barrier(8)
 
     def calls() -> None:
         together.wait(timeout=20)
@@ -127,6 +127,6 @@ def test_no_update_of_many_threads_is_lost(start: Callable[..., Future[Any]]) ->
     for done in [start(calls) for _ in range(8)]:
         done.result(timeout=20)
 
-    shown = tally.snapshot("7:Scatter", "Scatter")
+    shown = tally.stats("Scatter")
     assert (shown.calls, shown.rows, shown.dropped, shown.errors) == (16_000, 48_000, 16_000, 16_000)
     assert (shown.run.count, shown.running, shown.waiting) == (16_000, 0, 0)

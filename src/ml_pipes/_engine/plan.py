@@ -35,14 +35,11 @@ class Kind(enum.Enum):
 
 
 class Embedded:
-    """Base of a step that runs another pipeline: the engine asks what is ahead in it.
-
-    Attributes:
-        plan: the other pipeline's, as it is now; None when it is closed.
-    """
+    """Base of a step that runs another pipeline: the engine asks what is ahead in it."""
 
     @property
     def plan(self) -> Plan | None:
+        """The other pipeline's plan, as it is now; None when it is closed."""
         raise NotImplementedError
 
     def run_within(self, value: Any, way: Any) -> Any:

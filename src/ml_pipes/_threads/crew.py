@@ -14,6 +14,8 @@ from collections.abc import Callable, Iterable
 from typing import TypeVar
 
 from ml_pipes._threads.job import Approach, Job, Worker
+from ml_pipes._threads.tally import ItemTally
+from ml_pipes.stats import RegionStats
 
 __all__ = ["Approach", "Crew", "Worker", "fan_out"]
 
@@ -65,9 +67,13 @@ class Crew:
     """Up to ``size`` daemon threads, started when first needed, shared fairly by all callers.
 
     They end when the crew is closed or garbage: they hold its queue, not the crew.
+
+    Attributes:
+        tally: what was worked on, for whoever asks.
     """
 
     def __init__(self, name: str, size: int) -> None:
+        self.tally = ItemTally(name)
         self._size = size
         self._hands = _Hands(name)
         self._end = weakref.finalize(self, self._hands.dismiss)
@@ -84,6 +90,10 @@ class Crew:
         self._hands.at_least(wanted)
         for _ in range(wanted):
             self._hands.calls.put(job)
+
+    def stats(self, kind: str) -> RegionStats:
+        """What was worked on so far."""
+        return self.tally.stats(kind)
 
     def close(self) -> None:
         """Let the threads end after the item that each has in hand; their callers do the rest alone."""

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextvars
 import threading
+from collections import deque
 from collections.abc import Callable, Iterator
 from math import inf
 from typing import Any, Protocol
@@ -76,8 +77,10 @@ class Job:
         # One thread draws at a time, so the source has a context of its own to run in.
         self._source_context = self._context.copy()
         # Held for moments only: not while the source is drawn from, which may take its time.
-        self._changed = threading.Condition(threading.Lock())
+        self._lock = threading.Lock()
         self._drawing = False
+        # Workers that wait to draw. (An interrupt within a Condition's methods could leave its lock taken.)
+        self._next_to_draw: deque[Gate] = deque()
         self._taken = 0
         self._running: set[int] = set()
         self._ended: bool = False
@@ -98,7 +101,7 @@ class Job:
         """Work on items until none is left to start; True when left early, for others who wait."""
         worker = Worker(self, None)
         try:
-            with self._changed:
+            with self._lock:
                 if self._spare:
                     worker.traveller = self._spare.pop()
             while self._step(worker):
@@ -107,7 +110,7 @@ class Job:
             return False
         finally:
             if worker.traveller is not None:
-                with self._changed:
+                with self._lock:
                     self._promised.discard(worker.traveller)
                 worker.traveller.end()
 
@@ -116,7 +119,7 @@ class Job:
         traveller, approach = worker.traveller, self._approach
         if traveller is None or approach is None:
             return
-        with self._changed:
+        with self._lock:
             is_needed = not self._ended and self._taken + len(self._promised) < self._count
             if not is_needed or traveller in self._promised:
                 return
@@ -128,7 +131,7 @@ class Job:
 
         An interrupt (what is no ``Exception``) comes before the failure of the lowest index.
         """
-        with self._changed:
+        with self._lock:
             self._end()
             waiting = bool(self._running)
         if waiting:
@@ -145,7 +148,7 @@ class Job:
 
     def clear(self) -> None:
         """Drop items, results and errors: helpers that were busy elsewhere may still have the job queued."""
-        with self._changed:
+        with self._lock:
             self._end()
         self._items, self._call = iter(()), _nothing
         self._results, self._failures = {}, {}
@@ -186,22 +189,26 @@ class Job:
 
     def _reach_for_the_source(self) -> Iterator[Any] | None:
         """Wait for the turn to draw; None when no more items are to start."""
-        with self._changed:
-            while self._drawing and not self._ended:
-                if not self._changed.wait(_left_s()):
-                    raise exceeded("while the next item was waited for", now() - deadline_at())
-            if self._ended:
-                return None
-            self._drawing = True
-            return self._items
+        while True:
+            with self._lock:
+                if self._ended:
+                    return None
+                if not self._drawing:
+                    self._drawing = True
+                    return self._items
+                gate = Gate()
+                self._next_to_draw.append(gate)
+            if not gate.wait(_left_s()):
+                raise exceeded("while the next item was waited for", now() - deadline_at())
 
     def _let_go_of_the_source(
         self, source: Iterator[Any], item: Any, error: BaseException | None, worker: Worker
     ) -> tuple[int | None, bool]:
         """Start the item, unless it is the end, or the job ended meanwhile; its index, and who closes."""
-        with self._changed:
+        with self._lock:
             self._drawing = False
-            self._changed.notify()
+            if self._next_to_draw:
+                self._next_to_draw.popleft().open()
             if self._ended:
                 return None, source is not self._items
             if item is _END:
@@ -229,7 +236,7 @@ class Job:
 
     def _fail(self, index: int, error: BaseException) -> None:
         self._failures[index] = error
-        with self._changed:
+        with self._lock:
             self._end()  # start no more items
 
     def _end(self) -> None:
@@ -240,7 +247,8 @@ class Job:
         promised, self._promised = self._promised, set()
         for traveller in promised:
             traveller.go(None)
-        self._changed.notify_all()
+        while self._next_to_draw:
+            self._next_to_draw.popleft().open()
 
     def _wait(self) -> None:
         """Wait for the items that run."""
@@ -254,7 +262,7 @@ class Job:
 
     def _close_source(self, *, quietly: bool) -> None:
         """Close the source, or leave that to the thread that is drawing from it."""
-        with self._changed:
+        with self._lock:
             source, self._items = self._items, iter(())
             if self._drawing:
                 return
@@ -272,7 +280,7 @@ class Job:
                 raise
 
     def _settle(self, index: int) -> None:
-        with self._changed:
+        with self._lock:
             self._running.discard(index)
             if self._ended and not self._running:
                 self._all_done.open()

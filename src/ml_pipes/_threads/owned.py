@@ -25,10 +25,11 @@ _all: weakref.WeakSet[Owned] = weakref.WeakSet()
 class Owned:
     """A place for one thing that lives as long as its holder, or until it is closed."""
 
-    __slots__ = ("__weakref__", "_closed", "_lock", "_made")
+    __slots__ = ("__weakref__", "_closed", "_lock", "_made", "_was")
 
     def __init__(self) -> None:
         self._made: Any = None
+        self._was: Any = None
         self._closed = False
         self._lock = threading.Lock()
         _all.add(self)
@@ -51,11 +52,16 @@ class Owned:
                 made = self._made
         return cast(OwnedT, made)
 
+    def peek(self) -> Any:
+        """What was made, also when it was closed since; None when nothing was."""
+        return self._made or self._was
+
     def close(self) -> None:
         """Close what was made, where it can be closed, and let nothing be made any more; twice is fine."""
         with self._lock:
             self._closed = True
             made, self._made = self._made, None
+            self._was = made or self._was
         close = getattr(made, "close", None)
         if close is not None:
             close()

@@ -106,11 +106,15 @@ class ItemTally:
     """What a region of items did; it has a lock of its own, for its calls are on many threads.
 
     Each call costs two short updates, however many items it has: :meth:`enter` and :meth:`leave`.
+
+    Args:
+        label: the region's.
     """
 
-    __slots__ = ("_calls", "_dropped", "_errors", "_lock", "_rows", "_run", "_running")
+    __slots__ = ("_calls", "_dropped", "_errors", "_label", "_lock", "_rows", "_run", "_running")
 
-    def __init__(self) -> None:
+    def __init__(self, label: str) -> None:
+        self._label = label
         # A signal's handler, or the end of a stream that the garbage collector finds, can come in the middle
         # of an update on the same thread: it must not wait for itself.
         self._lock = threading.RLock()
@@ -140,11 +144,11 @@ class ItemTally:
             for run_s in runs_s:
                 self._run.add(run_s)
 
-    def snapshot(self, label: str, kind: str) -> RegionStats:
+    def stats(self, kind: str) -> RegionStats:
         """The figures as they are now: ``running`` counts calls, ``rows`` items of calls that are over."""
         with self._lock:
             return RegionStats(
-                label,
+                self._label,
                 kind,
                 calls=self._calls,
                 rows=self._rows,

@@ -84,6 +84,7 @@ class Batch(RegionOpener[ItemT, Any]):
     """
 
     closing_type = UnBatch
+    keeps_stats = True
 
     def __init__(
         self,

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, TypeVar
 
+from ml_pipes._threads.tally import ItemTally
 from ml_pipes.control import SHORT_CIRCUIT
 from ml_pipes.operator import Operator
 from ml_pipes.region import Body, RegionCloser, RegionOpener
@@ -35,8 +36,21 @@ class PerItem(RegionOpener[Iterable[ItemT], list[Any]]):
     """
 
     closing_type = CollectItems
+    keeps_stats = True
 
     def run(self, value: Iterable[ItemT], body: Body[ItemT, Any]) -> list[Any]:
-        with drawn_from(value, "PerItem") as items:
-            results = [body(item, item=index) for index, item in enumerate(items)]
-        return [result for result in results if result is not SHORT_CIRCUIT]
+        tally = body.own(ItemTally)
+        results: list[Any] = []
+        begun = ended = 0
+        tally.enter()
+        try:
+            with drawn_from(value, "PerItem") as items:
+                for item in items:
+                    begun += 1
+                    result = body(item, item=ended)
+                    ended += 1
+                    if result is not SHORT_CIRCUIT:
+                        results.append(result)
+            return results
+        finally:
+            tally.leave(begun, ended - len(results), begun - ended)

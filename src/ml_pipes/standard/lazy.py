@@ -9,7 +9,7 @@ import contextlib
 from collections.abc import Iterable, Iterator
 from typing import Any, TypeVar
 
-from ml_pipes._engine.locate import note_step
+from ml_pipes._threads.tally import ItemTally
 from ml_pipes.control import SHORT_CIRCUIT
 from ml_pipes.errors import RegionError
 from ml_pipes.operator import Operator
@@ -42,6 +42,7 @@ class LazyPerItem(RegionOpener[Iterable[ItemT], Iterator[Any]]):
     """
 
     closing_type = StreamItems
+    keeps_stats = True
 
     def run(self, value: Iterable[ItemT], body: Body[ItemT, Any]) -> ItemStream:
         check_items(value, "LazyPerItem")
@@ -70,7 +71,9 @@ class ItemStream(Iterator[Any]):
         self._token = [True]
         self._closing = False
         self._closed_early = False
-        self._count = 0
+        self._count = self._ended = self._dropped = 0
+        self._tally = body.own(ItemTally)
+        self._tally.enter()
         self._label = body.label
         self._body: Body[Any, Any] | None = body
         self._source: Iterable[Any] | None = source
@@ -154,13 +157,16 @@ class ItemStream(Iterator[Any]):
                 break
             index, self._count = self._count, self._count + 1
             result = self._body(item, item=index)
+            self._ended += 1
             if result is not SHORT_CIRCUIT:
                 return result
+            self._dropped += 1
         return _END
 
     def _failed(self, error: ErrorT) -> ErrorT:
         """The error, with its place noted, when all is closed; for whoever has the token."""
-        note_step(error, self._label, leaf=False)
+        if self._body is not None:
+            self._body.note(error)
         with contextlib.suppress(Exception):  # the failure of an item comes before one of the closing
             self._end()
         return error
@@ -168,6 +174,8 @@ class ItemStream(Iterator[Any]):
     def _end(self) -> None:
         """Let go of the steps, and close the source; for whoever has the token."""
         items, source = self._items, self._source
+        if self._body is not None:
+            self._tally.leave(self._count, self._dropped, self._count - self._ended)
         self._items = self._source = self._body = None
         # A list that was never asked for its iterator has nothing to close; a generator has.
         close_source(source if items is None and isinstance(source, Iterator) else items)

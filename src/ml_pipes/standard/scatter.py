@@ -26,6 +26,17 @@ ItemT = TypeVar("ItemT")
 _OnError: TypeAlias = Literal["raise", "return", "drop"]
 
 
+class _Seen:
+    """The items of one call, by what became of them: lists, which any thread may append to."""
+
+    __slots__ = ("begun", "dropped", "failed")
+
+    def __init__(self) -> None:
+        self.begun: list[int] = []
+        self.dropped: list[int] = []
+        self.failed: list[int] = []
+
+
 @Operator
 class Gather(RegionCloser):
     """Ends a :class:`Scatter`; the list of results, in the order of the items, goes on."""
@@ -64,6 +75,7 @@ class Scatter(RegionOpener[Iterable[ItemT], list[Any]]):
     """
 
     closing_type = Gather
+    keeps_stats = True
 
     def __init__(self, max_concurrency: int = 1, on_error: _OnError = "raise") -> None:
         self.max_concurrency = check_count("Scatter: max_concurrency", max_concurrency)
@@ -73,21 +85,32 @@ class Scatter(RegionOpener[Iterable[ItemT], list[Any]]):
         items = items_of(value, "Scatter")
         count = len(value) if isinstance(value, Sized) else None
         helpers = (self.max_concurrency if count is None else min(self.max_concurrency, count)) - 1
-        crew = body.own(partial(Crew, size=self.max_concurrency - 1)) if helpers > 0 else None
-        call = partial(self._result, body)
-        results = fan_out(items, call, crew, helpers, count=count, approach=body.approach())
-        return [result for result in results if result is not SHORT_CIRCUIT]
-
-    def _result(self, body: Body[ItemT, Any], item: ItemT, index: int, worker: Worker) -> Any:
-        """The result of one item, or what stands for it where its run fails."""
+        crew = body.own(partial(Crew, size=self.max_concurrency - 1))
+        seen = _Seen()
+        crew.tally.enter()
         try:
-            return body(item, item=index, worker=worker)
+            call = partial(self._result, body, seen)
+            results = fan_out(items, call, crew, helpers, count=count, approach=body.approach())
+            return [result for result in results if result is not SHORT_CIRCUIT]
+        finally:
+            crew.tally.leave(len(seen.begun), len(seen.dropped), len(seen.failed))
+
+    def _result(self, body: Body[ItemT, Any], seen: _Seen, item: ItemT, index: int, worker: Worker) -> Any:
+        """The result of one item, or what stands for it where its run fails."""
+        seen.begun.append(index)
+        try:
+            result = body(item, item=index, worker=worker)
         except Exception as error:
+            seen.failed.append(index)
             # The call's deadline is no failure of one item.
             if self.on_error == "raise" or deadline_at() <= now():
                 raise
             if self.on_error == "drop":
+                seen.dropped.append(index)
                 return SHORT_CIRCUIT
             # One that is raised gets the region's place when it leaves the region; this one does not leave.
             body.note(error)
             return error
+        if result is SHORT_CIRCUIT:
+            seen.dropped.append(index)
+        return result
