@@ -18,7 +18,7 @@ from ml_pipes._engine.plan import Embedded, Plan, make_plan
 from ml_pipes._engine.record import NO_RECORD, Recorder
 from ml_pipes._engine.run import run
 from ml_pipes._engine.way import Way, way_of_a_call
-from ml_pipes._threads.deadline import check_deadline, due_within
+from ml_pipes._threads.deadline import check_deadline, deadline_at, due_within
 from ml_pipes._threads.owned import CLOSED, Owned
 from ml_pipes._threads.turnstile import Turnstile
 from ml_pipes.context import ContextOp
@@ -83,10 +83,12 @@ class Pipeline(Generic[InputT, OutputT]):
         if plan is None:
             raise PipelineClosed(CLOSED)
         result: OutputT
-        if self._collector is None and not plan.meetings:
+        if plan.meetings:
+            result = _run_on_a_way(plan, value, self._collector)
+        elif self._collector is None:
             result = run(plan, value)
         else:
-            result = _run_on_a_way(plan, value, self._collector)
+            result = _run(plan, value, self._collector, None)
         return result
 
     def call(self, value: InputT, *, deadline: float | None = None) -> OutputT:
@@ -110,8 +112,11 @@ class Pipeline(Generic[InputT, OutputT]):
         """
         if deadline is None:
             return self(value)
+        plan = self._plan
+        if plan is None:
+            raise PipelineClosed(CLOSED)
         with due_within(deadline):
-            result = self(value)
+            result: OutputT = _run_on_a_way(plan, value, self._collector)
             check_deadline("before the result was there")
             return result
 
@@ -270,9 +275,9 @@ class Embed(Embedded, Generic[InputT, OutputT]):
 
     def run_within(self, value: InputT, way: Way | None) -> OutputT:
         plan = self.plan
-        if plan is None or way is None:
-            return self.pipeline(value)
-        inner = Way(plan, way.traveller, way.passed)
+        if plan is None:
+            return self.pipeline(value)  # which says that it is closed
+        inner = None if way is None else Way(plan, way.traveller, way.passed)
         result: OutputT = _run(plan, value, self.pipeline.trace_collector, inner)
         return result
 
@@ -311,10 +316,10 @@ def _run_on_a_way(plan: Plan, value: Any, collector: TraceCollector | None) -> A
 
 def _run(plan: Plan, value: Any, collector: TraceCollector | None, way: Way | None) -> Any:
     if collector is None:
-        return run(plan, value, NO_RECORD, way)
+        return run(plan, value, NO_RECORD, way, deadline_at())
     recorder = Recorder()
     try:
-        return run(plan, value, recorder, way)
+        return run(plan, value, recorder, way, deadline_at())
     finally:
         try:
             collector.on_trace(recorder.trace())

@@ -10,7 +10,7 @@ import reprlib
 from collections.abc import Callable
 from math import inf
 from operator import length_hint
-from typing import Any, TypeVar, cast
+from typing import Any, NoReturn, TypeVar, cast
 
 from ml_pipes._engine.locate import note_item, note_step
 from ml_pipes._engine.plan import Kind, Plan, Step
@@ -18,7 +18,7 @@ from ml_pipes._engine.record import NO_RECORD, NoRecord, NoRegion, Recorder, Reg
 from ml_pipes._engine.way import Approach, Way, first_place
 from ml_pipes._threads.clock import now
 from ml_pipes._threads.crew import Worker
-from ml_pipes._threads.deadline import check_deadline, deadline_at
+from ml_pipes._threads.deadline import deadline_at, exceeded
 from ml_pipes._threads.owned import Owned
 from ml_pipes._threads.ticket import Ticket
 from ml_pipes.context import Context
@@ -33,7 +33,6 @@ _EMPTY = Context()
 # Looked up once: a member of an enum costs as much as a step.
 _CALL, _SPREAD, _CONTEXT, _REGION = Kind.CALL, Kind.SPREAD, Kind.CONTEXT, Kind.REGION
 # Short, and safe with a value whose own repr fails.
-_BEFORE_A_STEP = "before this step"
 _shown = reprlib.Repr()
 _shown.maxstring = _shown.maxother = _shown.maxlong = 120
 
@@ -78,10 +77,10 @@ class StepBody:
         plan = self._plan
         try:
             if not plan.meetings:
-                return run(plan, value, self.record.run(item))
+                return run(plan, value, self.record.run(item), None, deadline_at())
             if worker is not None and worker.traveller is not None:
                 way = Way(plan, worker.traveller, worker.through)
-                return run(plan, value, self.record.run(item), way)
+                return run(plan, value, self.record.run(item), way, deadline_at())
             return self._run_on_a_way(plan, value, item)
         except BaseException as error:
             if item is not None:
@@ -91,10 +90,11 @@ class StepBody:
     def _run_on_a_way(self, plan: Plan, value: Any, item: int | None) -> Any:
         approach = self.approach()
         if approach is None:
-            return run(plan, value, self.record.run(item))
+            return run(plan, value, self.record.run(item), None, deadline_at())
         (traveller,) = approach.announce(1)
         try:
-            return run(plan, value, self.record.run(item), Way(plan, traveller, _nothing))
+            way = Way(plan, traveller, _nothing)
+            return run(plan, value, self.record.run(item), way, deadline_at())
         finally:
             traveller.end()
 
@@ -113,13 +113,26 @@ class StepBody:
         return owned.get(lambda: make(self._step.label))
 
 
-def run(plan: Plan, value: Any, record: Recorder | NoRecord = NO_RECORD, way: Way | None = None) -> Any:
+def run(
+    plan: Plan,
+    value: Any,
+    record: Recorder | NoRecord = NO_RECORD,
+    way: Way | None = None,
+    due_at: float = inf,
+) -> Any:
     """Carry ``value`` through the steps; returns the last one's result, or ``SHORT_CIRCUIT``.
 
     An exception leaves with its type and identity, and a note of where it was.
+
+    Args:
+        plan: the steps.
+        value: what the first one takes.
+        record: what is written down.
+        way: how the run is expected by those who wait for others; None when nobody waits.
+        due_at: no step starts after this time, seconds of the house's clock.
     """
-    if record is not NO_RECORD or deadline_at() != inf:
-        return _run_watched(plan, value, record, way)
+    if record is not NO_RECORD or due_at != inf:
+        return _run_watched(plan, value, record, way, due_at)
     frame: _Frame | None = None
     steps = iter(plan.fast)
     try:
@@ -138,13 +151,14 @@ def run(plan: Plan, value: Any, record: Recorder | NoRecord = NO_RECORD, way: Wa
     return value
 
 
-def _run_watched(plan: Plan, value: Any, record: Recorder | NoRecord, way: Way | None) -> Any:
+def _run_watched(plan: Plan, value: Any, record: Recorder | NoRecord, way: Way | None, due_at: float) -> Any:
     """The same, step by step: each is recorded, and none starts after the deadline."""
     frame = _Frame(record, way)
     for step in plan.steps:
         started = now()
         try:
-            check_deadline(_BEFORE_A_STEP)
+            if started >= due_at:
+                _stop(started - due_at)
             value = _advance(step, value, frame)
         except BaseException as error:
             record.add(step, started, None, error=True)
@@ -187,6 +201,10 @@ def _run_region(step: Step, value: Any, record: RegionRecord | NoRegion, way: Wa
         result.way = way
         return result.wait()
     return result
+
+
+def _stop(late_s: float) -> NoReturn:
+    raise exceeded("before this step", late_s)
 
 
 def _nothing() -> None:

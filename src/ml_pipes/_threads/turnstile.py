@@ -8,6 +8,11 @@ from __future__ import annotations
 import os
 import threading
 import weakref
+from contextlib import AbstractContextManager
+from math import inf
+
+from ml_pipes._threads.clock import now
+from ml_pipes._threads.deadline import deadline_at, exceeded
 
 __all__ = ["Turnstile"]
 
@@ -31,8 +36,39 @@ class Turnstile:
         self.lock = threading.Lock()
         _all.add(self)
 
+    def passage(self, place: str) -> AbstractContextManager[object]:
+        """``with turnstile.passage("..."):`` as with the lock, but not longer than until the call's deadline.
+
+        Args:
+            place: what is waited for, for the message.
+
+        Raises:
+            DeadlineExceeded: it did not become free in time (when it is entered).
+        """
+        at = deadline_at()
+        return self.lock if at == inf else _Passage(self.lock, at, place)
+
     def __reduce__(self) -> tuple[type[Turnstile], tuple[()]]:
         return Turnstile, ()
+
+
+class _Passage:
+    """The lock, taken within a time. (Not always: an interrupt right after the taking would leave it taken.)"""
+
+    __slots__ = ("_at", "_lock", "_place")
+
+    def __init__(self, lock: threading.Lock, at: float, place: str) -> None:
+        self._lock = lock
+        self._at = at
+        self._place = place
+
+    def __enter__(self) -> None:
+        left_s = min(max(self._at - now(), 0.0), threading.TIMEOUT_MAX)
+        if not self._lock.acquire(timeout=left_s):
+            raise exceeded(f"while {self._place}", now() - self._at)
+
+    def __exit__(self, *_: object) -> None:
+        self._lock.release()
 
 
 def _free_all() -> None:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from ml_pipes._threads.turnstile import Turnstile
-from ml_pipes.errors import ModelError, ModelInputError
+from ml_pipes.errors import DeadlineExceeded, ModelError, ModelInputError
 from ml_pipes.onnx.axes import Axes
 from ml_pipes.onnx.axes import free_axes as freed
 from ml_pipes.onnx.feeds import ModelInput, dtype_text, feeds_of, run_error
@@ -26,6 +26,7 @@ from ml_pipes.tensor.runtime import RuntimeOutputs
 __all__ = ["Infer"]
 
 _OPEN = nullcontext()
+_TURN = "the model was busy with another call (serialize=True)"
 
 
 @Operator
@@ -95,8 +96,10 @@ class Infer:
         session = self._session if self._session.usable else self._renewed()
         feeds = feeds_of(tensor_payload, self._slots, self._first)
         try:
-            with self._gate.lock if self._gate is not None else _OPEN:
+            with self._gate.passage(_TURN) if self._gate is not None else _OPEN:
                 arrays = session.run(feeds)
+        except DeadlineExceeded:
+            raise
         except Exception as error:
             raise run_error(source_name(self.model_path), feeds, error) from error
         self._check_rows(feeds[self._first], arrays)
