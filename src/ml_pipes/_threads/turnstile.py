@@ -53,7 +53,7 @@ class Turnstile:
 
 
 class _Passage:
-    """The lock, taken within a time. (Not always: an interrupt right after the taking would leave it taken.)"""
+    """The lock, taken within a time; only then, since an interrupt right after it would leave it taken."""
 
     __slots__ = ("_at", "_lock", "_place")
 
