@@ -28,8 +28,8 @@ class StepSpan:
         duration_s: how long it took, seconds.
         error: it raised.
         operator_config: the operator's arguments, where the recorder keeps them.
-        attributes: counts: ``seen``, ``emitted``, ``dropped`` of a region of items, ``dropped`` of a step
-            that short-circuited.
+        attributes: counts: ``seen``, ``emitted``, ``dropped`` of a region of items, and ``failed`` where
+            failures were returned or dropped; ``dropped`` of a step that short-circuited.
         input_shape: shape of what came, where the recorder keeps it.
         output_shape: shape of what went on, where the recorder keeps it.
         output_value: what went on, where the recorder keeps it.

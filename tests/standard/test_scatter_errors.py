@@ -264,21 +264,30 @@ def test_a_dropped_failure_holds_nothing() -> None:
     assert gone() is None
 
 
-@pytest.mark.parametrize("choice", ["return", "drop"])
+@pytest.mark.parametrize(
+    ("choice", "attributes"),
+    [
+        ("return", {"seen": 5, "emitted": 4, "dropped": 1, "failed": 2}),
+        ("drop", {"seen": 5, "emitted": 2, "dropped": 3, "failed": 2}),
+    ],
+)
 @pytest.mark.parametrize("workers", [1, 3])
-def test_a_trace_tells_of_each_failure_that_was_not_raised(choice: Any, workers: int) -> None:
+def test_a_trace_tells_of_each_failure_that_was_not_raised(
+    choice: Any, attributes: dict[str, int], workers: int
+) -> None:
     collector = CaptureCollector()
     pipeline: Pipeline[Any, Any] = Pipeline(
         [Scatter(workers, choice), Filter(lambda value: value < 3), inverse, Gather()]
     )
     pipeline.set_tracing(collector)
 
-    pipeline([1, 0, 3, 0, 2])
+    results = pipeline([1, 0, 3, 0, 2])
 
     assert collector.last_trace is not None
     (region,) = collector.last_trace.spans
     assert not region.error
-    assert region.attributes["seen"] == 5
+    assert region.attributes == attributes
+    assert len(results) == attributes["emitted"]
     assert [run.item for run in region.runs] == [0, 1, 2, 3, 4]
     assert [run.spans[-1].error for run in region.runs] == [False, True, False, True, False]
 

@@ -130,20 +130,29 @@ def _region_span(
     step: Step, started: float, ended: float, error: bool, runs: list[Recorder], thread: int
 ) -> StepSpan:
     workers = getattr(step.operator, "max_concurrency", None)
-    dropped = sum(run.dropped for run in runs)
-    emitted = sum(not run.dropped and not run.failed for run in runs)
     traces = tuple(run.trace() for run in sorted(runs, key=lambda run: run.item or 0))
     return StepSpan(
         step.label,
         started,
         ended - started,
         error,
-        attributes={"seen": len(runs), "emitted": emitted, "dropped": dropped},
+        attributes=_counts(runs, "raise" if error else getattr(step.operator, "on_error", "raise")),
         child_trace=mean_trace(traces, len(runs), workers),
         operator_type=_type(step.operator),
         runs=traces,
         thread=thread,
     )
+
+
+def _counts(runs: list[Recorder], on_error: str) -> dict[str, int]:
+    """What became of a region's items; a failure that was not raised is a result, or a gap."""
+    dropped, failed = sum(run.dropped for run in runs), sum(run.failed for run in runs)
+    counts = {"seen": len(runs), "emitted": len(runs) - dropped - failed, "dropped": dropped}
+    kept_as = {"return": "emitted", "drop": "dropped"}.get(on_error)
+    if failed and kept_as is not None:
+        counts[kept_as] += failed
+        counts["failed"] = failed
+    return counts
 
 
 def _ticket_spans(

@@ -11,6 +11,7 @@ import queue
 import threading
 import weakref
 from collections.abc import Callable, Iterable
+from functools import partial
 from typing import TypeVar
 
 from ml_pipes._threads.job import Approach, Job, Worker
@@ -88,6 +89,7 @@ class Crew:
         """Ask for up to ``helpers`` threads to work on the job; returns at once."""
         wanted = min(helpers, self._size)
         self._hands.at_least(wanted)
+        job.call_again = partial(self._hands.calls.put, job)
         for _ in range(wanted):
             self._hands.calls.put(job)
 

@@ -19,6 +19,8 @@ from ml_pipes._threads.deadline import deadline_at, exceeded
 __all__ = ["Approach", "Job", "Worker"]
 
 _END: Any = object()
+# How long a helper waits for a source that another thread draws from, before it goes to other callers.
+_PATIENCE_S = 0.001
 
 
 class Approach(Protocol):
@@ -79,6 +81,9 @@ class Job:
         # Held for moments only: not while the source is drawn from, which may take its time.
         self._lock = threading.Lock()
         self._drawing = False
+        # Helpers that did not wait for the source: whoever has drawn from it calls them again.
+        self._away = 0
+        self.call_again: Callable[[], None] = _nothing
         # Workers that wait to draw. (An interrupt within a Condition's methods could leave its lock taken.)
         self._next_to_draw: deque[Gate] = deque()
         self._taken = 0
@@ -104,7 +109,7 @@ class Job:
             with self._lock:
                 if self._spare:
                     worker.traveller = self._spare.pop()
-            while self._step(worker):
+            while self._step(worker, may_go=others_wait is not None):
                 if others_wait is not None and others_wait():
                     return True
             return False
@@ -151,13 +156,14 @@ class Job:
         with self._lock:
             self._end()
         self._items, self._call = iter(()), _nothing
+        self.call_again = _nothing
         self._results, self._failures = {}, {}
 
-    def _step(self, worker: Worker) -> bool:
+    def _step(self, worker: Worker, *, may_go: bool) -> bool:
         """Run one item; False when none is left to start."""
         index = -1
         try:
-            drawn = self._draw(worker)
+            drawn = self._draw(worker, may_go=may_go)
             if drawn is None:
                 return False
             index, item = drawn
@@ -171,9 +177,9 @@ class Job:
         finally:
             self._settle(index)
 
-    def _draw(self, worker: Worker) -> tuple[int, Any] | None:
+    def _draw(self, worker: Worker, *, may_go: bool) -> tuple[int, Any] | None:
         """The next item and its index; None when there is none, or no more are to start."""
-        source = self._reach_for_the_source()
+        source = self._reach_for_the_source(may_go=may_go)
         if source is None:
             return None
         item, error = _END, None
@@ -187,7 +193,7 @@ class Job:
             self._close(source, quietly=True)
         return None if index is None else (index, item)
 
-    def _reach_for_the_source(self) -> Iterator[Any] | None:
+    def _reach_for_the_source(self, *, may_go: bool) -> Iterator[Any] | None:
         """Wait for the turn to draw; None when no more items are to start."""
         while True:
             with self._lock:
@@ -198,6 +204,15 @@ class Job:
                     return self._items
                 gate = Gate()
                 self._next_to_draw.append(gate)
+            if may_go:
+                if gate.wait(_PATIENCE_S):
+                    continue
+                with self._lock:
+                    if gate in self._next_to_draw:  # else its turn has just come
+                        self._next_to_draw.remove(gate)
+                        self._away += 1
+                        return None
+                continue
             if not gate.wait(_left_s()):
                 raise exceeded("while the next item was waited for", now() - deadline_at())
 
@@ -207,6 +222,9 @@ class Job:
         """Start the item, unless it is the end, or the job ended meanwhile; its index, and who closes."""
         with self._lock:
             self._drawing = False
+            while self._away:
+                self._away -= 1
+                self.call_again()
             if self._next_to_draw:
                 self._next_to_draw.popleft().open()
             if self._ended:

@@ -84,6 +84,7 @@ class ItemStream(Iterator[Any]):
 
     def __next__(self) -> Any:
         self._take_token()
+        body = self._body  # the end lets go of it, and an end may fail
         try:
             result = self._draw()
         except StopIteration as error:  # the stream would end, and nobody would know of the failure
@@ -91,10 +92,11 @@ class ItemStream(Iterator[Any]):
                 RegionError(
                     f"{self._label}: item {self._count - 1} ended in a StopIteration, which ends a stream "
                     "unnoticed; give next() a default there, or catch it"
-                )
+                ),
+                body,
             ) from error
         except BaseException as error:
-            self._failed(error)
+            self._failed(error, body)
             raise
         finally:
             self._token.append(True)
@@ -163,10 +165,10 @@ class ItemStream(Iterator[Any]):
             self._dropped += 1
         return _END
 
-    def _failed(self, error: ErrorT) -> ErrorT:
+    def _failed(self, error: ErrorT, body: Body[Any, Any] | None) -> ErrorT:
         """The error, with its place noted, when all is closed; for whoever has the token."""
-        if self._body is not None:
-            self._body.note(error)
+        if body is not None:
+            body.note(error)
         with contextlib.suppress(Exception):  # the failure of an item comes before one of the closing
             self._end()
         return error

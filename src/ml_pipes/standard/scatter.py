@@ -14,6 +14,7 @@ from ml_pipes._threads.clock import now
 from ml_pipes._threads.crew import Crew, Worker, fan_out
 from ml_pipes._threads.deadline import deadline_at
 from ml_pipes.control import SHORT_CIRCUIT
+from ml_pipes.errors import DeadlineExceeded
 from ml_pipes.operator import Operator
 from ml_pipes.region import Body, RegionCloser, RegionOpener
 from ml_pipes.standard._checks import check_choice, check_count
@@ -103,7 +104,8 @@ class Scatter(RegionOpener[Iterable[ItemT], list[Any]]):
         except Exception as error:
             seen.failed.append(index)
             # The call's deadline is no failure of one item.
-            if self.on_error == "raise" or deadline_at() <= now():
+            is_ours = isinstance(error, DeadlineExceeded) and deadline_at() <= now()
+            if self.on_error == "raise" or is_ours:
                 raise
             if self.on_error == "drop":
                 seen.dropped.append(index)
