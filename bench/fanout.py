@@ -124,7 +124,7 @@ def _rounds(
 
 def _row(what: str, ours: list[float], theirs: list[float], *, most: float) -> dict[str, Any]:
     ratios = [mine / yours for mine, yours in zip(ours, theirs, strict=True)]
-    deciles = statistics.quantiles(ratios, n=10)
+    deciles = statistics.quantiles(ratios, n=10, method="inclusive")
     return {
         "what": what,
         "ours": statistics.median(ours),
