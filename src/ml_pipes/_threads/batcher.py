@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Hashable, Sequence
+from contextlib import nullcontext
 from contextvars import ContextVar
 from math import inf
 from typing import Any
 
 from ml_pipes._threads.clock import CLOCK, Clock
 from ml_pipes._threads.company import Company, Traveller
-from ml_pipes._threads.deadline import due_at, exceeded
+from ml_pipes._threads.deadline import deadline_at, due_at, exceeded
 from ml_pipes._threads.departure import Departure, Room, Verdict
 from ml_pipes._threads.learning import Cost
 from ml_pipes._threads.owned import CLOSED
@@ -34,6 +35,7 @@ _inside: ContextVar[tuple[Run, ...]] = ContextVar("ml_pipes_inside", default=())
 # A signal's exception can come between any two instructions of a leader, also before it wakes whom it should.
 # So nobody's progress hangs on one wake-up: each waiting caller looks again this often, and takes over.
 _LOOK_AGAIN_S = 0.5
+_OPEN = nullcontext()
 _LEADER_LEFT = "the caller that led this batch left before it was done"
 
 
@@ -265,21 +267,23 @@ class Batcher:
 
     def _room(self, head: Ticket, queue: Queue, now: float) -> Room:
         launch_s = self._cost.launch_s
-        leave_by = queue.leave_by()
-        if leave_by != inf:
-            leave_by -= self._cost.run_s(queue.rows)
-        is_auto = self._departure.policy == "auto" and queue.rows < self._departure.size
+        coming: Sequence[float] = ()
+        returning: Sequence[float] = ()
+        if self._departure.policy == "auto" and queue.rows < self._departure.size:
+            coming = self._company.coming(now)
+            if launch_s is not None:
+                returning = self._company.returning(now, launch_s / 2)
         return Room(
             queue.rows,
             head.joined_at,
             now,
             self._free_since,
-            self._company.coming(now) if is_auto else (),
-            self._company.returning(now, self._patience_s()) if is_auto and launch_s is not None else (),
+            coming,
+            returning,
             self._tally.rows_per_call,
             launch_s,
             queue.held_rows,
-            leave_by,
+            queue.leave_by() - self._cost.run_s(queue.rows) if queue.has_deadlines else inf,
         )
 
     def _take(self, run: Run, queue: Queue, reason: str, now: float) -> None:
@@ -291,6 +295,8 @@ class Batcher:
 
     def _call_next(self, now: float) -> None:
         """Wake the caller that is to lead the next batch, or to look when it is due; the lock is held."""
+        if not self._queues:
+            return
         verdict, queue = self._next(now)
         if queue is None or (verdict.wait_s > 0.0 and self._is_watched(now + verdict.wait_s, now)):
             return
@@ -302,14 +308,14 @@ class Batcher:
 
     def _lead(self, run: Run, leader: Ticket) -> None:
         """Run a batch, settle its rows whatever happens, hand over, then release the callers."""
-        tickets = list(dict.fromkeys(row.ticket for row in run.rows))
-        started_at = self._clock.now()
+        tickets = run.tickets()
+        run.started_at = self._clock.now()
         try:
-            self._work(run, tickets, started_at)
+            self._work(run, tickets)
         except BaseException as error:
-            ended_at = self._clock.now()
+            run.ended_at = self._clock.now()
             for ticket in tickets:
-                ticket.fail(error, ended_at)
+                ticket.fail(error, run.ended_at)
             # A member, and a leader of others whose body failed, go on: the error is the members'. What comes
             # before any member is, and an interrupt of this thread while it leads others, is its own.
             is_theirs = isinstance(error, Exception) and bool(tickets)
@@ -325,12 +331,13 @@ class Batcher:
             finally:
                 run.over = True
                 # The next batch first: each wake-up costs, and the runner is free.
-                self._hand_over(run, tickets, started_at)
+                self._hand_over(run, tickets)
                 for ticket in tickets:
                     ticket.gate.open()
 
-    def _hand_over(self, run: Run, tickets: list[Ticket], started_at: float) -> None:
+    def _hand_over(self, run: Run, tickets: list[Ticket]) -> None:
         failed = 0
+        run_s = run.ended_at - run.started_at
         with self._lock:
             now = self._free_since = self._clock.now()
             for ticket in tickets:
@@ -339,12 +346,12 @@ class Batcher:
                     if len(ticket.items) > 1:
                         self._queues.leave(ticket)
             if not failed:
-                self._cost.learn(run.size, now - started_at)
-            waits_s = [started_at - ticket.joined_at for ticket in tickets]
-            self._tally.ran(run.reason, run.size, waits_s, now - started_at, failed)
+                self._cost.learn(run.size, run_s)
+            waits_s = [run.started_at - ticket.joined_at for ticket in tickets]
+            self._tally.ran(run.reason, run.size, waits_s, run_s, failed)
             self._call_next(now)
 
-    def _work(self, run: Run, tickets: list[Ticket], started_at: float) -> None:
+    def _work(self, run: Run, tickets: list[Ticket]) -> None:
         """Run the rows' items and settle each; raises what the runner raises."""
         if not run.rows:
             return
@@ -352,15 +359,17 @@ class Batcher:
         for ticket in tickets:
             ticket.runner, ticket.batch_size = runner, len(run.rows)
             if ticket.started_at is None:
-                ticket.started_at = started_at
+                ticket.started_at = run.started_at
+        items = [row.item for row in run.rows]
         outside = _inside.set((*_inside.get(), run))
         try:
             # The leader's deadline is not the others': who wants it longest decides.
-            with due_at(max(ticket.deadline_at for ticket in tickets)):
-                results = results_of(self._label, runner, [row.item for row in run.rows], self._isolate)
+            longest_at = max([ticket.deadline_at for ticket in tickets])
+            with due_at(longest_at) if deadline_at() != longest_at else _OPEN:
+                results = results_of(self._label, runner, items, self._isolate)
         finally:
             _inside.reset(outside)
-        ended_at = self._clock.now()
+        ended_at = run.ended_at = self._clock.now()
         with self._lock:  # a caller's rows may be in two batches that end at once
             for row, result in zip(run.rows, results, strict=True):
                 row.ticket.settle(row.at, result, ended_at)

@@ -98,12 +98,12 @@ class Departure:
 
     def _worth_waiting_s(self, room: Room) -> float:
         """Seconds until the last arrival that pays: half a launch saved for each against a wait for some."""
+        if not room.coming and not room.returning:
+            return 0.0
         stop_at = room.first_at + self.timeout_s
         arrivals = list(room.returning)
         if room.now < stop_at:
             arrivals += [min(at, stop_at) for at in room.coming]
-        if not arrivals:
-            return 0.0
         arrivals.sort()
         most = -(-(self.size - room.rows) // room.rows_per_caller)
         # What was waited already counts too: a stream of late company must not hold a batch for ever.

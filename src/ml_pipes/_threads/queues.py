@@ -7,7 +7,7 @@ nothing of when a batch leaves.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Hashable, Iterator
+from collections.abc import Hashable
 
 from ml_pipes._threads.ticket import Row, Run, Ticket
 
@@ -86,8 +86,9 @@ class Queues:
     def __init__(self) -> None:
         self._queues: dict[Hashable, Queue] = {}
 
-    def __iter__(self) -> Iterator[Queue]:
-        return iter(self._queues.values())
+    def __bool__(self) -> bool:
+        """Somebody waits, or left without a word."""
+        return any(queue.rows for queue in self._queues.values())
 
     @property
     def rows(self) -> int:
@@ -109,6 +110,10 @@ class Queues:
 
     def heads(self, now: float) -> list[tuple[Ticket, Queue]]:
         """Who waits longest under each key, the oldest first; keys that nobody waits under are dropped."""
+        if len(self._queues) == 1:  # most regions have one key
+            (queue,) = self._queues.values()
+            head = queue.head(now)
+            return [] if head is None else [(head, queue)]
         found = []
         empty = []
         for key, queue in self._queues.items():
@@ -117,10 +122,9 @@ class Queues:
                 empty.append(key)
             else:
                 found.append((head, queue))
-        for key in empty if len(self._queues) > 1 else ():
+        for key in empty:
             del self._queues[key]
-        if len(found) > 1:
-            found.sort(key=lambda each: each[0].joined_at)
+        found.sort(key=lambda each: each[0].joined_at)
         return found
 
     def empty(self) -> list[Ticket]:

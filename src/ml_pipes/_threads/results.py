@@ -62,6 +62,8 @@ def _rows(label: str, results: Any, count: int) -> Sequence[Any]:
 
 def _has_rows(results: Any) -> bool:
     """Lists, tuples and the like, and arrays of one axis or more; no text, no mapping, no generator."""
+    if type(results) is list:  # most are, and an abstract class takes its time to tell
+        return True
     if isinstance(results, Sequence):
         return not isinstance(results, str | bytes | bytearray)
     return hasattr(type(results), "__dlpack__") and len(results.shape) > 0

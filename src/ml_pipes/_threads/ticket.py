@@ -42,19 +42,28 @@ class Run:
         rows: what it runs on, in the order of their coming.
         size: their sum by the region's count of rows.
         reason: why it started.
+        started_at: when, seconds.
+        ended_at: when the body was done, seconds.
         settled: each of its rows has its outcome.
         over: nothing more will come of it; a plain store, the first thing when a leader ends.
     """
 
-    __slots__ = ("over", "reason", "rows", "server", "settled", "size")
+    __slots__ = ("ended_at", "over", "reason", "rows", "server", "settled", "size", "started_at")
 
     def __init__(self, server: Server) -> None:
         self.server = server
         self.rows: list[Row] = []
         self.size = 0
         self.reason = ""
+        self.started_at = self.ended_at = 0.0
         self.settled = False
         self.over = False
+
+    def tickets(self) -> list[Ticket]:
+        """Whose rows they are, each caller once."""
+        if len(self.rows) == 1:
+            return [self.rows[0].ticket]
+        return list(dict.fromkeys([row.ticket for row in self.rows]))
 
 
 class Row:

@@ -174,5 +174,5 @@ def _alike(item: Any) -> Hashable:
     if isinstance(item, tuple):
         return tuple(map(_alike, item))
     array = getattr(item, "array", item)
-    shape, dtype = getattr(array, "shape", None), getattr(array, "dtype", None)
-    return (shape, dtype) if isinstance(shape, tuple) and dtype is not None else None
+    shape = getattr(array, "shape", None)
+    return (shape, getattr(array, "dtype", None)) if isinstance(shape, tuple) else None
