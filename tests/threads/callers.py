@@ -76,10 +76,18 @@ def left_after_close(
     return sorted(thread.name for thread in more if thread.is_alive())
 
 
-def busy(pipeline: Any) -> list[str]:
-    """What its ``stats()``, where it has them, still count of callers; empty when nobody is in it."""
+def busy(pipeline: Any, within_s: float = 5.0) -> list[str]:
+    """What its ``stats()``, where it has them, still count of callers; empty when nobody is in it.
+
+    Items of a caller that left at its deadline end by themselves: they are given ``within_s`` seconds.
+    """
     stats = getattr(pipeline, "stats", None)
-    return [] if stats is None else list(_nonzero(stats(), "stats"))
+    if stats is None:
+        return []
+    until = time.monotonic() + within_s
+    while (counts := list(_nonzero(stats(), "stats"))) and time.monotonic() < until:
+        threading.Event().wait(0.001)  # nothing tells when they end
+    return counts
 
 
 def _nonzero(stats: Any, place: str) -> Iterator[str]:
