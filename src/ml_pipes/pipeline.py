@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Generic, Self, TypeAlias, TypeVar, Union
 from ml_pipes._engine.plan import Embedded, Plan, make_plan
 from ml_pipes._engine.record import NO_RECORD, Recorder
 from ml_pipes._engine.run import run
-from ml_pipes._engine.way import Way, way_of_a_call
+from ml_pipes._engine.way import CallWay, Way, first_place
 from ml_pipes._threads.deadline import check_deadline, deadline_at, due_within
 from ml_pipes._threads.owned import CLOSED, Owned
 from ml_pipes._threads.turnstile import Turnstile
@@ -304,14 +304,14 @@ def inline(pipeline: Pipeline[InputT, OutputT]) -> Inline[InputT, OutputT]:
 
 def _run_on_a_way(plan: Plan, value: Any, collector: TraceCollector | None) -> Any:
     """A call in which callers meet: those who wait know that this one comes."""
-    found = way_of_a_call(plan)
-    if found is None:
+    place = first_place(plan.meetings)
+    if place is None:
         return _run(plan, value, collector, None)
-    way, end = found
+    way = CallWay(plan, place)
     try:
         return _run(plan, value, collector, way)
     finally:
-        end()
+        way.end()
 
 
 def _run(plan: Plan, value: Any, collector: TraceCollector | None, way: Way | None) -> Any:

@@ -1,4 +1,4 @@
-"""Scatter, Batch, PerItem and Embed put together, without a model: exact batch sizes, to each caller its own."""
+"""Scatter, Batch, PerItem and Embed together, without a model: exact batch sizes, each caller its own results."""
 
 from __future__ import annotations
 

@@ -93,7 +93,7 @@ class StepBody:
             return run(plan, value, self.record.run(item), None, deadline_at())
         (traveller,) = approach.announce(1)
         try:
-            way = Way(plan, traveller, _nothing)
+            way = Way(plan, traveller)
             return run(plan, value, self.record.run(item), way, deadline_at())
         finally:
             traveller.end()
@@ -205,10 +205,6 @@ def _run_region(step: Step, value: Any, record: RegionRecord | NoRegion, way: Wa
 
 def _stop(late_s: float) -> NoReturn:
     raise exceeded("before this step", late_s)
-
-
-def _nothing() -> None:
-    """What a run does after its last place where nobody asks."""
 
 
 def _note(step: Step, error: BaseException) -> None:

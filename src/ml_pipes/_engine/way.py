@@ -7,7 +7,7 @@ the next. Knows plans and places. Knows nothing of what is done there.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, cast
+from typing import Any, TypeAlias, cast
 
 from ml_pipes._engine.plan import Plan, Step
 from ml_pipes._threads.batcher import Batcher
@@ -15,7 +15,10 @@ from ml_pipes._threads.clock import thread_id
 from ml_pipes._threads.company import Traveller
 from ml_pipes._threads.owned import Owned
 
-__all__ = ["Approach", "Way", "first_place", "way_of_a_call"]
+__all__ = ["Approach", "CallWay", "Way", "first_place"]
+
+
+Then: TypeAlias = Callable[[object], "int | None"]
 
 
 class Way:
@@ -24,12 +27,12 @@ class Way:
     Args:
         plan: what it runs.
         traveller: how it is expected; the run of an embedded pipeline shares its caller's.
-        then: what it does after the last place of the plan.
+        then: what it does after the last place of the plan; None for nothing that anybody waits for.
     """
 
     __slots__ = ("_is_through", "_plan", "_step", "_then", "traveller")
 
-    def __init__(self, plan: Plan, traveller: Traveller, then: Callable[[], None]) -> None:
+    def __init__(self, plan: Plan, traveller: Traveller, then: Then | None = None) -> None:
         self._plan = plan
         self._step: Step | None = None
         self._is_through = False
@@ -41,21 +44,25 @@ class Way:
         self._step = step
         self._is_through = False
 
-    def passed(self) -> None:
+    def passed(self, here: object = None) -> int | None:
         """The run is through that step: from now on it is expected at the next place, if there is one.
 
         The leader of its batch says so before it wakes up and says it again.
         """
         if self._is_through:
-            return
+            return None
         self._is_through = True
         step = cast(Step, self._step)
         place = first_place(self._plan.after[step.label])
         if place is None:
             self.traveller.go(None)
-            self._then()
-        else:
-            self.traveller.go(place, step.label)
+            return self.gone(here)
+        self.traveller.go(place, step.label)
+        return None
+
+    def gone(self, here: object) -> int | None:
+        """The run is past its last place."""
+        return None if self._then is None else self._then(here)
 
 
 class Approach:
@@ -88,26 +95,38 @@ class Approach:
         traveller.go(self._place, self._origin)
 
 
-def way_of_a_call(plan: Plan) -> tuple[Way, Callable[[], None]] | None:
-    """The way of a call that begins now, and what to call at its end; None when no place is on it."""
-    place = first_place(plan.meetings)
-    if place is None:
+class CallWay(Way):
+    """The way of a whole call; its thread may come back with another.
+
+    Args:
+        plan: what it runs.
+        home: the first place on it.
+    """
+
+    __slots__ = ("_caller", "_home", "_is_gone")
+
+    def __init__(self, plan: Plan, home: Batcher) -> None:
+        self._caller = thread_id()
+        self._home = home
+        self._is_gone = False
+        super().__init__(plan, Traveller(self._caller))
+        if plan.steps[0].meeting is None:  # else it is there at once
+            self.traveller.go(home, id(plan))
+
+    def gone(self, here: object = None) -> int | None:
+        """The call is past its last place, or over; its thread, if it may come back to ``here``."""
+        if self._is_gone:
+            return None
+        self._is_gone = True
+        if self._home is here:
+            return self._caller
+        self._home.left(self._caller)
         return None
-    traveller, caller = Traveller(), thread_id()
-    is_through = False
 
-    def then() -> None:
-        nonlocal is_through
-        if not is_through:
-            is_through = True
-            place.left(caller)
-
-    def end() -> None:
-        traveller.end()
-        then()
-
-    place.enter(traveller, caller, id(plan))
-    return Way(plan, traveller, then), end
+    def end(self) -> None:
+        """The call is over."""
+        self.traveller.end()
+        self.gone()
 
 
 def first_place(meetings: Sequence[Step], seen: frozenset[int] = frozenset()) -> Batcher | None:

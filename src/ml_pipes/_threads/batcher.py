@@ -12,9 +12,9 @@ from collections.abc import Hashable, Sequence
 from contextlib import nullcontext
 from contextvars import ContextVar
 from math import inf
-from typing import Any
+from typing import Any, cast
 
-from ml_pipes._threads.clock import CLOCK, Clock
+from ml_pipes._threads.clock import CLOCK, Clock, Gate
 from ml_pipes._threads.company import Company, Traveller
 from ml_pipes._threads.deadline import deadline_at, due_at, exceeded
 from ml_pipes._threads.departure import Departure, Room, Verdict
@@ -23,7 +23,7 @@ from ml_pipes._threads.owned import CLOSED
 from ml_pipes._threads.queues import Queue, Queues
 from ml_pipes._threads.results import results_of
 from ml_pipes._threads.tally import BatchTally
-from ml_pipes._threads.ticket import Run, Runner, Ticket
+from ml_pipes._threads.ticket import Row, Run, Runner, Ticket
 from ml_pipes.errors import PipelineClosed, QueueFull, RegionError
 from ml_pipes.stats import RegionStats
 
@@ -97,14 +97,6 @@ class Batcher:
 
     # --- who is known to come -----------------------------------------------------------------
 
-    def enter(self, traveller: Traveller, caller: int, origin: Hashable) -> None:
-        """A caller begins a call that leads here; it may be one that was here before."""
-        with self._lock:
-            now = self._clock.now()
-            self._company.returned(caller, now, self._patience_s())
-            self._company.expect(traveller, origin, now)
-            traveller.heading = self
-
     def left(self, caller: int) -> None:
         """A caller was served; the next thing it may do is to come back."""
         with self._lock:
@@ -113,7 +105,7 @@ class Batcher:
     def expect(self, traveller: Traveller, origin: Hashable) -> None:
         """It is on its way here."""
         with self._lock:
-            self._company.expect(traveller, origin, self._clock.now())
+            self._company.expect(traveller, origin, self._clock.now(), self._patience_s())
             traveller.heading = self
         if traveller.ended:  # meanwhile, on its own thread, which may not have seen where it was heading
             self.forget(traveller)
@@ -135,14 +127,14 @@ class Batcher:
     def serve(self, ticket: Ticket) -> None:
         """Block until the ticket has its outcome; other callers' batches may be led meanwhile."""
         ticket.joined_at = self._clock.now()
-        traveller = None if ticket.way is None else ticket.way.traveller
-        if traveller is not None and traveller.heading is not self:
-            traveller.go(None)
-        if any(run.server is self and not run.over for run in _inside.get()):
+        if ticket.way is not None and ticket.way.traveller.heading is not self:
+            ticket.way.traveller.go(None)
+        inside = _inside.get()
+        if inside and any(run.server is self and not run.over for run in inside):
             self._serve_alone(ticket)
             return
         try:
-            self._join(ticket, traveller)
+            self._step(ticket, joins=True)
             while not ticket.done:
                 self._step(ticket)
         finally:
@@ -159,7 +151,7 @@ class Batcher:
             for ticket in waiting:
                 ticket.fail(PipelineClosed(f"{self._label}: {CLOSED}"), None)
         for ticket in waiting:
-            ticket.gate.open()
+            ticket.wake()
 
     def stats(self, kind: str) -> RegionStats:
         """What came, what left and why, so far, and what is here now."""
@@ -167,23 +159,22 @@ class Batcher:
             running = sum(not run.over for run in self._runs)
             return self._tally.snapshot(self._label, kind, waiting=self._queues.rows, running=running)
 
-    def _join(self, ticket: Ticket, traveller: Traveller | None) -> None:
+    def _come(self, ticket: Ticket) -> None:
+        """A caller is here: there must be room for it. The lock is held."""
+        if ticket.way is not None:
+            traveller = ticket.way.traveller
+            self._company.arrive(traveller, ticket.joined_at, self._patience_s())
+            traveller.heading = None
+        if self._closed:
+            raise PipelineClosed(CLOSED)
         rows = ticket.size
-        with self._lock:
-            if traveller is not None:
-                self._company.arrive(traveller, ticket.joined_at)
-                traveller.heading = None
-            if self._closed:
-                raise PipelineClosed(CLOSED)
-            waiting = self._queues.rows
-            if waiting + rows > self._max_waiting:
-                self._tally.refused()
-                raise QueueFull(
-                    f"{self._label}: {waiting} rows wait, and with {rows} more there would be more than "
-                    f"max_waiting={self._max_waiting}; come again later, or allow more"
-                )
-            self._queues.join(ticket)
-            self._tally.joined(rows)
+        if self._max_waiting != inf and (waiting := self._queues.rows) + rows > self._max_waiting:
+            self._tally.refused()
+            raise QueueFull(
+                f"{self._label}: {waiting} rows wait, and with {rows} more there would be more than "
+                f"max_waiting={self._max_waiting}; come again later, or allow more"
+            )
+        self._tally.joined(rows)
 
     def _serve_alone(self, ticket: Ticket) -> None:
         """For a call from inside the own body: the runner is busy with this very caller."""
@@ -193,28 +184,38 @@ class Batcher:
         queues.join(ticket)
         for _, queue in queues.heads(ticket.joined_at):
             while queue.rows and not ticket.done:
-                run = Run(self)
-                run.reason = "inside"
+                run = Run(self, "inside")
                 queue.take(run, self._departure.size, ticket.joined_at)
                 self._lead(run, ticket)
 
-    def _step(self, ticket: Ticket) -> None:
+    def _step(self, ticket: Ticket, *, joins: bool = False) -> None:
         """Lead a batch if one is due, else wait until something may have changed."""
         run: Run | None = None
         wait_s = 0.0
         try:
             with self._lock:
                 now = self._clock.now()
+                if joins:
+                    self._come(ticket)
+                elif ticket.done:
+                    return
                 left_s = ticket.deadline_at - now
                 if left_s <= 0.0:
                     raise exceeded(f"while the call waited in {self._label}", -left_s)
-                verdict, queue = self._next(now)
-                if queue is not None and verdict.wait_s <= 0.0:
-                    run = Run(self)
+                if joins and self._goes_alone(ticket, now):
+                    run = Run(self, "alone")
                     self._runs.append(run)
-                    self._take(run, queue, verdict.reason, now)
+                    run.take(Row(ticket, 0, 1))
                 else:
-                    wait_s = self._watch(ticket, verdict, queue, now)
+                    if joins:
+                        self._queues.join(ticket)
+                    verdict, queue = self._next(now)
+                    if queue is not None and verdict.wait_s <= 0.0:
+                        run = Run(self, verdict.reason)
+                        self._runs.append(run)
+                        self._take(run, queue, now)
+                    else:
+                        wait_s = self._watch(ticket, verdict, queue, now)
             if run is not None:
                 self._lead(run, ticket)
                 return
@@ -224,10 +225,12 @@ class Batcher:
         if ticket.is_orphan and not ticket.done:
             ticket.fail(RegionError(_LEADER_LEFT), now)
             return
-        self._clock.wait(ticket.gate, min(wait_s, left_s))
+        self._clock.wait(cast(Gate, ticket.gate), min(wait_s, left_s))
 
     def _watch(self, ticket: Ticket, verdict: Verdict, queue: Queue | None, now: float) -> float:
         """Seconds until this caller looks again: at the departure's time, where nobody else is going to."""
+        if ticket.gate is None:
+            ticket.gate = Gate()
         if queue is None:
             return _LOOK_AGAIN_S  # it is called when the runner comes free
         if not queue.held_rows:
@@ -250,12 +253,29 @@ class Batcher:
 
     # --- when a batch leaves ------------------------------------------------------------------
 
-    def _next(self, now: float) -> tuple[Verdict, Queue | None]:
-        """What leaves next, and when; no queue while no runner is free, or nobody waits. The lock is held."""
+    def _is_busy(self) -> bool:
+        """As many batches run as may; the lock is held."""
         if len(self._runs) >= self._max_concurrency:
             self._runs = [run for run in self._runs if not run.over]
-            if len(self._runs) >= self._max_concurrency:
-                return Verdict(inf, ""), None
+        return len(self._runs) >= self._max_concurrency
+
+    def _goes_alone(self, ticket: Ticket, now: float) -> bool:
+        """Nobody waits or is known to come: a single row leaves, as the rule would say if it were asked.
+
+        This is what happens to most callers of a region that is quick or has few: it
+        saves them a third of what the way through the queue costs.
+        """
+        is_single = len(ticket.items) == 1 and ticket.sizes is None and self._departure.size > 1
+        if not is_single or self._departure.policy == "full" or self._queues or self._is_busy():
+            return False
+        return self._departure.policy == "greedy" or not (
+            self._company.coming(now) or self._company.returning(now, self._patience_s())
+        )
+
+    def _next(self, now: float) -> tuple[Verdict, Queue | None]:
+        """What leaves next, and when; no queue while no runner is free, or nobody waits. The lock is held."""
+        if self._is_busy():
+            return Verdict(inf, ""), None
         soonest, which = Verdict(inf, ""), None
         for head, queue in self._queues.heads(now):
             verdict = self._departure.look(self._room(head, queue, now))
@@ -286,9 +306,8 @@ class Batcher:
             queue.leave_by() - self._cost.run_s(queue.rows) if queue.has_deadlines else inf,
         )
 
-    def _take(self, run: Run, queue: Queue, reason: str, now: float) -> None:
+    def _take(self, run: Run, queue: Queue, now: float) -> None:
         queue.take(run, self._departure.size, now)
-        run.reason = reason
         self._watcher = None
         if len(self._runs) < self._max_concurrency:
             self._call_next(now)
@@ -302,7 +321,7 @@ class Batcher:
             return
         head = queue.head(now)
         if head is not None:
-            head.gate.open()
+            head.wake()
 
     # --- a batch ------------------------------------------------------------------------------
 
@@ -323,19 +342,22 @@ class Batcher:
                 raise
         finally:
             run.settled = True
+            gone: list[int | None] = []
             try:
                 # Those who are done are expected where they go next before anybody looks who is to come.
-                for ticket in tickets:
-                    if ticket.done and ticket.way is not None:
-                        ticket.way.passed()
+                gone = [
+                    ticket.way.passed(self) for ticket in tickets if ticket.done and ticket.way is not None
+                ]
             finally:
                 run.over = True
                 # The next batch first: each wake-up costs, and the runner is free.
-                self._hand_over(run, tickets)
+                self._hand_over(run, tickets, gone)
                 for ticket in tickets:
-                    ticket.gate.open()
+                    if ticket is not leader:
+                        ticket.wake()
+                run.rows = []  # they hold their tickets, which hold the run
 
-    def _hand_over(self, run: Run, tickets: list[Ticket]) -> None:
+    def _hand_over(self, run: Run, tickets: list[Ticket], gone: list[int | None]) -> None:
         failed = 0
         run_s = run.ended_at - run.started_at
         with self._lock:
@@ -349,6 +371,9 @@ class Batcher:
                 self._cost.learn(run.size, run_s)
             waits_s = [run.started_at - ticket.joined_at for ticket in tickets]
             self._tally.ran(run.reason, run.size, waits_s, run_s, failed)
+            for caller in gone:
+                if caller is not None:
+                    self._company.left(caller, now)
             self._call_next(now)
 
     def _work(self, run: Run, tickets: list[Ticket]) -> None:

@@ -30,14 +30,18 @@ class Place(Protocol):
 class Traveller:
     """One call, or one item's run, on its way; expected at one place at a time.
 
+    Args:
+        back: the thread of a new call, whose return is to be told to the place that it comes to first.
+
     Attributes:
         heading: where it is expected.
         ended: it will not come anywhere any more.
     """
 
-    __slots__ = ("ended", "heading")
+    __slots__ = ("back", "ended", "heading")
 
-    def __init__(self) -> None:
+    def __init__(self, back: int | None = None) -> None:
+        self.back = back
         self.heading: Place | None = None
         self.ended = False
 
@@ -67,12 +71,16 @@ class Company:
         self._left: dict[int, float] = {}
         self._habits: dict[int, Habit] = {}
 
-    def expect(self, traveller: Traveller, origin: Hashable, now: float) -> None:
-        """A traveller set out for here."""
+    def expect(self, traveller: Traveller, origin: Hashable, now: float, patience_s: float) -> None:
+        """A traveller set out for here; whether its caller was back within ``patience_s`` is learned."""
+        if traveller.back is not None:
+            self._returned(traveller, now, patience_s)
         self._coming[traveller] = now, origin
 
-    def arrive(self, traveller: Traveller, now: float) -> None:
+    def arrive(self, traveller: Traveller, now: float, patience_s: float) -> None:
         """It is here; how long it took is learned for the others from the same origin."""
+        if traveller.back is not None:
+            self._returned(traveller, now, patience_s)
         set_out = self._coming.pop(traveller, None)
         if set_out is not None:
             at, origin = set_out
@@ -94,10 +102,10 @@ class Company:
             del self._left[oldest]
             self._habits.pop(oldest, None)
 
-    def returned(self, caller: int, now: float, patience_s: float) -> None:
-        """A caller set out for here again; whether it was back within ``patience_s`` is learned."""
-        left_at = self._left.pop(caller, None)
-        if left_at is None:
+    def _returned(self, traveller: Traveller, now: float, patience_s: float) -> None:
+        caller, traveller.back = traveller.back, None
+        left_at = None if caller is None else self._left.pop(caller, None)
+        if caller is None or left_at is None:
             return
         habit = self._habits.get(caller)
         if habit is None:

@@ -46,7 +46,7 @@ class Worker:
         self._job = job
         self.traveller = traveller
 
-    def through(self) -> None:
+    def through(self, _: object) -> None:
         """The work on its item is past the last place where it is waited for."""
         self._job.promise(self)
 

@@ -8,10 +8,13 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Hashable
+from operator import attrgetter
 
 from ml_pipes._threads.ticket import Row, Run, Ticket
 
 __all__ = ["Queue", "Queues"]
+
+_rows_of = attrgetter("rows")  # this is asked after each batch
 
 
 class Queue:
@@ -61,10 +64,7 @@ class Queue:
             if ticket.is_waiting and ticket.deadline_at > now:
                 if run.rows and run.size + row.size > most:
                     break
-                if not ticket.runs or ticket.runs[-1] is not run:
-                    ticket.runs.append(run)
-                run.rows.append(row)
-                run.size += row.size
+                run.take(row)
             self._line.popleft()
             self.rows -= row.size
         self.held_rows = 0
@@ -88,7 +88,7 @@ class Queues:
 
     def __bool__(self) -> bool:
         """Somebody waits, or left without a word."""
-        return any(queue.rows for queue in self._queues.values())
+        return any(map(_rows_of, self._queues.values()))
 
     @property
     def rows(self) -> int:
@@ -97,12 +97,13 @@ class Queues:
 
     def join(self, ticket: Ticket) -> None:
         """Each item of the ticket to the end of the queue of its key."""
+        keys, sizes = ticket.keys, ticket.sizes
         for at in range(len(ticket.items)):
-            key = ticket.key_of(at)
+            key = None if keys is None else keys[at]
             queue = self._queues.get(key)
             if queue is None:
                 queue = self._queues[key] = Queue()
-            queue.join(Row(ticket, at, ticket.size_of(at)))
+            queue.join(Row(ticket, at, 1 if sizes is None else sizes[at]))
 
     def leave(self, ticket: Ticket) -> int:
         """Take out what is left of a ticket; how many rows that was."""

@@ -16,6 +16,7 @@ from ml_pipes.control import SHORT_CIRCUIT
 
 __all__ = ["Row", "Run", "Runner", "Server", "Ticket", "Way"]
 
+_NOTHING: list[Any] = []  # never written to
 Runner: TypeAlias = Callable[[list[Any]], Any]
 
 
@@ -31,8 +32,12 @@ class Way(Protocol):
 
     traveller: Traveller
 
-    def passed(self) -> None:
-        """Its batch is done, and it is about to be woken: be expected where it goes next."""
+    def passed(self, here: object = None) -> int | None:
+        """Its batch is done, and it is about to be woken: be expected where it goes next.
+
+        Returns:
+            the thread that may come back to ``here`` with another call, for ``here`` to note; else None.
+        """
 
 
 class Run:
@@ -50,14 +55,22 @@ class Run:
 
     __slots__ = ("ended_at", "over", "reason", "rows", "server", "settled", "size", "started_at")
 
-    def __init__(self, server: Server) -> None:
+    def __init__(self, server: Server, reason: str) -> None:
         self.server = server
         self.rows: list[Row] = []
         self.size = 0
-        self.reason = ""
+        self.reason = reason
         self.started_at = self.ended_at = 0.0
         self.settled = False
         self.over = False
+
+    def take(self, row: Row) -> None:
+        """One more row."""
+        runs = row.ticket.runs
+        if not runs or runs[-1] is not self:
+            runs.append(self)
+        self.rows.append(row)
+        self.size += row.size
 
     def tickets(self) -> list[Ticket]:
         """Whose rows they are, each caller once."""
@@ -97,6 +110,7 @@ class Ticket:
         sizes: per item, how many rows it counts for.
 
     Attributes:
+        gate: where its caller waits; None while it has not had to.
         way: how the caller goes on; None where nobody asks.
         deadline_at: when the caller stops waiting, seconds.
         joined_at: when it began to wait, seconds.
@@ -148,7 +162,7 @@ class Ticket:
         self.runner = runner
         self.way: Way | None = None
         self.deadline_at = deadline_at()
-        self.gate = Gate()
+        self.gate: Gate | None = None
         self.runs: list[Run] = []
         self.left = False
         self.done = False
@@ -157,6 +171,12 @@ class Ticket:
         self.started_at: float | None = None
         self.ended_at: float | None = None
         self.batch_size = 0
+
+    def wake(self) -> None:
+        """Let its caller look again, if it waits."""
+        gate = self.gate
+        if gate is not None:
+            gate.open()
 
     def wait(self) -> Any:
         """Join the queue, lead a batch if it falls to this thread, and return the own result.
@@ -178,20 +198,13 @@ class Ticket:
             # What came and what went is the caller's: a ticket kept for its times must not keep images,
             # and an error that holds this frame must not be held by it. One that leaves may just be read.
             if self.done:
-                self.items, self._results, self.error = [], [], None
+                self.items = self._results = _NOTHING
+                self.error = None
 
     @property
     def size(self) -> int:
         """How many rows its items count for."""
         return len(self.items) if self.sizes is None else sum(self.sizes)
-
-    def size_of(self, at: int) -> int:
-        """How many rows the item counts for."""
-        return 1 if self.sizes is None else self.sizes[at]
-
-    def key_of(self, at: int) -> Hashable:
-        """What the item may share a batch with."""
-        return None if self.keys is None else self.keys[at]
 
     @property
     def is_waiting(self) -> bool:
