@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable
 from functools import partial
 from typing import TypeVar
 
-from ml_pipes._threads.job import Approach, Job, Worker
+from ml_pipes._threads.job import Approach, Job, Worker, one_by_one
 from ml_pipes._threads.tally import ItemTally
 from ml_pipes.stats import RegionStats
 
@@ -104,7 +104,7 @@ class Crew:
 
 def fan_out(
     items: Iterable[ItemT],
-    call: Callable[[ItemT, int, Worker], ResultT],
+    call: Callable[[ItemT, int, Worker | None], ResultT],
     crew: Crew | None,
     helpers: int,
     *,
@@ -118,7 +118,7 @@ def fan_out(
 
     Args:
         items: any iterable; its iterator is closed at the end.
-        call: the work; ``worker`` is who does it.
+        call: the work; ``worker`` is who does it, None on this thread alone.
         crew: the helpers; None for nobody.
         helpers: how many of them to ask for.
         count: how many items there are, where that is known.
@@ -131,6 +131,8 @@ def fan_out(
         DeadlineExceeded: the call's deadline went by; items that run are left to end by themselves.
         BaseException: what the failing item of the lowest index raised.
     """
+    if approach is None and (crew is None or helpers <= 0):
+        return one_by_one(iter(items), call)
     job = Job(iter(items), call, count, approach)
     try:
         if crew is not None and helpers > 0:

@@ -16,7 +16,7 @@ from ml_pipes._threads.clock import Gate, now
 from ml_pipes._threads.company import Traveller
 from ml_pipes._threads.deadline import deadline_at, exceeded
 
-__all__ = ["Approach", "Job", "Worker"]
+__all__ = ["Approach", "Job", "Worker", "one_by_one"]
 
 _END: Any = object()
 # How long a helper waits for a source that another thread draws from, before it goes to other callers.
@@ -51,6 +51,25 @@ class Worker:
         self._job.promise(self)
 
 
+def one_by_one(items: Iterator[Any], call: Callable[[Any, int, Worker | None], Any]) -> list[Any]:
+    """Do a job on this thread alone: what a job does, without what several threads need.
+
+    Raises:
+        BaseException: of the source or of the first item that fails; no more items start.
+    """
+    context = contextvars.copy_context()
+    source_context = context.copy()
+    results: list[Any] = []
+    try:
+        while (item := source_context.run(next, items, _END)) is not _END:
+            results.append(context.copy().run(call, item, len(results), None))
+    except BaseException:
+        _close(items, source_context, quietly=True)
+        raise
+    _close(items, source_context, quietly=False)
+    return results
+
+
 class Job:
     """The items of one call.
 
@@ -67,7 +86,7 @@ class Job:
     def __init__(
         self,
         items: Iterator[Any],
-        call: Callable[[Any, int, Worker], Any],
+        call: Callable[[Any, int, Worker | None], Any],
         count: int | None,
         approach: Approach | None,
     ) -> None:
@@ -190,7 +209,7 @@ class Job:
         index, is_left = self._let_go_of_the_source(source, item, error, worker)
         del error
         if is_left:  # whoever ended the job meanwhile left the source to this thread to close
-            self._close(source, quietly=True)
+            _close(source, self._source_context, quietly=True)
         return None if index is None else (index, item)
 
     def _reach_for_the_source(self, *, may_go: bool) -> Iterator[Any] | None:
@@ -284,24 +303,25 @@ class Job:
             source, self._items = self._items, iter(())
             if self._drawing:
                 return
-        self._close(source, quietly=quietly)
-
-    def _close(self, source: Iterator[Any], *, quietly: bool) -> None:
-        """Close what can be closed; a failure of the items comes before one of the closing."""
-        close = getattr(source, "close", None)
-        if close is None:
-            return
-        try:
-            self._source_context.run(close)
-        except Exception:
-            if not quietly:
-                raise
+        _close(source, self._source_context, quietly=quietly)
 
     def _settle(self, index: int) -> None:
         with self._lock:
             self._running.discard(index)
             if self._ended and not self._running:
                 self._all_done.open()
+
+
+def _close(source: Iterator[Any], context: contextvars.Context, *, quietly: bool) -> None:
+    """Close what can be closed; a failure of the items comes before one of the closing."""
+    close = getattr(source, "close", None)
+    if close is None:
+        return
+    try:
+        context.run(close)
+    except Exception:
+        if not quietly:
+            raise
 
 
 def _left_s() -> float | None:

@@ -96,7 +96,9 @@ class Scatter(RegionOpener[Iterable[ItemT], list[Any]]):
         finally:
             crew.tally.leave(len(seen.begun), len(seen.dropped), len(seen.failed))
 
-    def _result(self, body: Body[ItemT, Any], seen: _Seen, item: ItemT, index: int, worker: Worker) -> Any:
+    def _result(
+        self, body: Body[ItemT, Any], seen: _Seen, item: ItemT, index: int, worker: Worker | None
+    ) -> Any:
         """The result of one item, or what stands for it where its run fails."""
         seen.begun.append(index)
         try:
