@@ -1,4 +1,4 @@
-"""Scatter, Batch, PerItem and Embed together, without a model: exact batch sizes, each caller its own results."""
+"""Scatter, Batch, PerItem and Embed together, without a model: exact batch sizes and results."""
 
 from __future__ import annotations
 
