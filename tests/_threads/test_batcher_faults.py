@@ -17,6 +17,7 @@ from ml_pipes._threads.batcher import Batcher
 from ml_pipes._threads.clock import Gate
 from ml_pipes._threads.departure import Departure
 from ml_pipes._threads.fakes import FakeClock
+from ml_pipes._threads.run import Run
 from ml_pipes.errors import BatchSizeError, RegionError
 
 if TYPE_CHECKING:
@@ -176,14 +177,14 @@ def test_the_next_leads_by_itself_when_an_interrupt_swallowed_the_call(
     assert waiting.result(timeout=5) == 4
 
 
-@pytest.mark.parametrize("lost", ["_lead", "_work"])
+@pytest.mark.parametrize(("owner", "lost"), [(Batcher, "_lead"), (Run, "work")])
 def test_a_leader_lost_before_its_run_releases_everybody_and_frees_the_room(
-    clock: FakeClock, start: Any, model: Model, monkeypatch: pytest.MonkeyPatch, lost: str
+    clock: FakeClock, start: Any, model: Model, monkeypatch: pytest.MonkeyPatch, owner: type, lost: str
 ) -> None:
     batcher = Batcher("1:Batch", Departure(size=2, timeout_s=9.0, policy="full"), clock)
     waiting = start(_caught, batcher.ticket(1, list).wait)
     clock.until_sleeping()
-    monkeypatch.setattr(Batcher, lost, _raising(KeyboardInterrupt()))
+    monkeypatch.setattr(owner, lost, _raising(KeyboardInterrupt()))
     leader = start(_caught, batcher.ticket(2, list).wait)
     assert isinstance(leader.result(timeout=5), KeyboardInterrupt)
     monkeypatch.undo()
@@ -192,7 +193,7 @@ def test_a_leader_lost_before_its_run_releases_everybody_and_frees_the_room(
     error = waiting.result(timeout=5)
     callers = [start(batcher.ticket(item, model).wait) for item in (1, 2)]
 
-    assert isinstance(error, KeyboardInterrupt if lost == "_work" else RegionError)
+    assert isinstance(error, KeyboardInterrupt if lost == "work" else RegionError)
     assert [caller.result(timeout=5) for caller in callers] == [2, 4]
 
 

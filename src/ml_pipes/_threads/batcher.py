@@ -9,33 +9,27 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Hashable, Sequence
-from contextlib import nullcontext
-from contextvars import ContextVar
 from math import inf
 from typing import Any, cast
 
 from ml_pipes._threads.clock import CLOCK, Clock, Gate
 from ml_pipes._threads.company import Company, Traveller
-from ml_pipes._threads.deadline import deadline_at, due_at, exceeded
+from ml_pipes._threads.deadline import exceeded
 from ml_pipes._threads.departure import Departure, Room, Verdict
 from ml_pipes._threads.learning import Cost
 from ml_pipes._threads.owned import CLOSED
 from ml_pipes._threads.queues import Queue, Queues
-from ml_pipes._threads.results import results_of
+from ml_pipes._threads.run import Run, is_inside
 from ml_pipes._threads.tally import BatchTally
-from ml_pipes._threads.ticket import Row, Run, Runner, Ticket
+from ml_pipes._threads.ticket import Row, Runner, Ticket
 from ml_pipes.errors import PipelineClosed, QueueFull, RegionError
 from ml_pipes.stats import RegionStats
 
 __all__ = ["Batcher"]
 
-# The runs whose body this code is in. It is a ContextVar, so that a body's own workers inherit it.
-_inside: ContextVar[tuple[Run, ...]] = ContextVar("ml_pipes_inside", default=())
-
 # A signal's exception can come between any two instructions of a leader, also before it wakes whom it should.
 # So nobody's progress hangs on one wake-up: each waiting caller looks again this often, and takes over.
 _LOOK_AGAIN_S = 0.5
-_OPEN = nullcontext()
 _LEADER_LEFT = "the caller that led this batch left before it was done"
 
 
@@ -100,7 +94,7 @@ class Batcher:
     def left(self, caller: int) -> None:
         """A caller was served; the next thing it may do is to come back."""
         with self._lock:
-            self._company.left(caller, self._clock.now())
+            self._company.left(caller, self._clock.now(), self._patience_s())
 
     def expect(self, traveller: Traveller, origin: Hashable) -> None:
         """It is on its way here."""
@@ -129,8 +123,7 @@ class Batcher:
         ticket.joined_at = self._clock.now()
         if ticket.way is not None and ticket.way.traveller.heading is not self:
             ticket.way.traveller.go(None)
-        inside = _inside.get()
-        if inside and any(run.server is self and not run.over for run in inside):
+        if is_inside(self):
             self._serve_alone(ticket)
             return
         try:
@@ -269,7 +262,7 @@ class Batcher:
         if not is_single or self._departure.policy == "full" or self._queues or self._is_busy():
             return False
         return self._departure.policy == "greedy" or not (
-            self._company.coming(now) or self._company.returning(now, self._patience_s())
+            self._company.coming(now) or self._company.returning(now)
         )
 
     def _next(self, now: float) -> tuple[Verdict, Queue | None]:
@@ -291,8 +284,7 @@ class Batcher:
         returning: Sequence[float] = ()
         if self._departure.policy == "auto" and queue.rows < self._departure.size:
             coming = self._company.coming(now)
-            if launch_s is not None:
-                returning = self._company.returning(now, launch_s / 2)
+            returning = self._company.returning(now)
         return Room(
             queue.rows,
             head.joined_at,
@@ -330,9 +322,13 @@ class Batcher:
         tickets = run.tickets()
         run.started_at = self._clock.now()
         try:
-            self._work(run, tickets)
+            results = run.work(self._label, self._isolate, tickets) if tickets else ()
+            run.ended_at = self._clock.now()
+            with self._lock:  # a caller's rows may be in two batches that end at once
+                run.settle(results)
         except BaseException as error:
             run.ended_at = self._clock.now()
+            run.failed = len(tickets)
             for ticket in tickets:
                 ticket.fail(error, run.ended_at)
             # A member, and a leader of others whose body failed, go on: the error is the members'. What comes
@@ -351,50 +347,30 @@ class Batcher:
             finally:
                 run.over = True
                 # The next batch first: each wake-up costs, and the runner is free.
-                self._hand_over(run, tickets, gone)
+                self._hand_over(tickets, gone)
                 for ticket in tickets:
                     if ticket is not leader:
                         ticket.wake()
+                self._note(run, tickets)
                 run.rows = []  # they hold their tickets, which hold the run
 
-    def _hand_over(self, run: Run, tickets: list[Ticket], gone: list[int | None]) -> None:
-        failed = 0
-        run_s = run.ended_at - run.started_at
+    def _hand_over(self, tickets: list[Ticket], gone: list[int | None]) -> None:
         with self._lock:
             now = self._free_since = self._clock.now()
+            patience_s = self._patience_s()
             for ticket in tickets:
-                if ticket.error is not None:
-                    failed += 1
-                    if len(ticket.items) > 1:
-                        self._queues.leave(ticket)
-            if not failed:
-                self._cost.learn(run.size, run_s)
-            waits_s = [run.started_at - ticket.joined_at for ticket in tickets]
-            self._tally.ran(run.reason, run.size, waits_s, run_s, failed)
+                if ticket.error is not None and len(ticket.items) > 1:
+                    self._queues.leave(ticket)
             for caller in gone:
                 if caller is not None:
-                    self._company.left(caller, now)
+                    self._company.left(caller, now, patience_s)
             self._call_next(now)
 
-    def _work(self, run: Run, tickets: list[Ticket]) -> None:
-        """Run the rows' items and settle each; raises what the runner raises."""
-        if not run.rows:
-            return
-        runner = tickets[0].runner
-        for ticket in tickets:
-            ticket.runner, ticket.batch_size = runner, len(run.rows)
-            if ticket.started_at is None:
-                ticket.started_at = run.started_at
-        items = [row.item for row in run.rows]
-        outside = _inside.set((*_inside.get(), run))
-        try:
-            # The leader's deadline is not the others': who wants it longest decides.
-            longest_at = max([ticket.deadline_at for ticket in tickets])
-            with due_at(longest_at) if deadline_at() != longest_at else _OPEN:
-                results = results_of(self._label, runner, items, self._isolate)
-        finally:
-            _inside.reset(outside)
-        ended_at = run.ended_at = self._clock.now()
-        with self._lock:  # a caller's rows may be in two batches that end at once
-            for row, result in zip(run.rows, results, strict=True):
-                row.ticket.settle(row.at, result, ended_at)
+    def _note(self, run: Run, tickets: list[Ticket]) -> None:
+        """What the run cost and how long its callers waited; they are on their way meanwhile."""
+        run_s = run.ended_at - run.started_at
+        waits_s = [run.started_at - ticket.joined_at for ticket in tickets]
+        with self._lock:
+            if not run.failed:
+                self._cost.learn(run.size, run_s)
+            self._tally.ran(run.reason, run.size, waits_s, run_s, run.failed)

@@ -7,6 +7,7 @@ company holds a lock. Knows nothing of batches.
 from __future__ import annotations
 
 from collections.abc import Hashable
+from math import inf
 from typing import Protocol
 
 from ml_pipes._threads.learning import Duration, Habit
@@ -66,16 +67,20 @@ class Company:
     """The books of one place."""
 
     def __init__(self) -> None:
-        self._coming: dict[Traveller, tuple[float, Hashable]] = {}
+        # Who is on the way here: since when, from where, and when it should be here at the latest.
+        self._coming: dict[Traveller, tuple[float, Hashable, float]] = {}
         self._ways: dict[Hashable, Duration] = {}
+        # Who was served: when, and of those who usually come back, when they should have set out.
         self._left: dict[int, float] = {}
+        self._returning: dict[int, float] = {}
         self._habits: dict[int, Habit] = {}
 
     def expect(self, traveller: Traveller, origin: Hashable, now: float, patience_s: float) -> None:
         """A traveller set out for here; whether its caller was back within ``patience_s`` is learned."""
         if traveller.back is not None:
             self._returned(traveller, now, patience_s)
-        self._coming[traveller] = now, origin
+        way = self._ways.get(origin)
+        self._coming[traveller] = now, origin, inf if way is None else now + way.most_s
 
     def arrive(self, traveller: Traveller, now: float, patience_s: float) -> None:
         """It is here; how long it took is learned for the others from the same origin."""
@@ -83,7 +88,7 @@ class Company:
             self._returned(traveller, now, patience_s)
         set_out = self._coming.pop(traveller, None)
         if set_out is not None:
-            at, origin = set_out
+            at, origin, _ = set_out
             way = self._ways.get(origin)
             if way is None:
                 way = self._ways[origin] = Duration()
@@ -93,53 +98,50 @@ class Company:
         """It will not come; whether it was expected."""
         return self._coming.pop(traveller, None) is not None
 
-    def left(self, caller: int, now: float) -> None:
-        """A caller, a thread, was served and left; it may come back."""
+    def left(self, caller: int, now: float, patience_s: float) -> None:
+        """A caller, a thread, was served and left; one that usually comes back is worth ``patience_s``."""
         self._left.pop(caller, None)
         self._left[caller] = now  # at the end: the dict is in the order of leaving
         if len(self._left) > _MOST_CALLERS:
-            oldest = next(iter(self._left))
-            del self._left[oldest]
-            self._habits.pop(oldest, None)
+            self._drop(next(iter(self._left)))
+        habit = self._habits.get(caller)
+        gap_s = None if habit is None else habit.gap_s
+        if gap_s is not None:
+            self._returning[caller] = now + min(gap_s, patience_s)
+
+    def coming(self, now: float) -> list[float]:
+        """When those on their way should be here at the latest; infinite where no way like theirs was known.
+
+        Who is late already is left out: that it comes is certain, but not when.
+        """
+        return [by for _, _, by in self._coming.values() if by > now]
+
+    def returning(self, now: float) -> list[float]:
+        """When those who were served and usually come back should have set out, at the latest."""
+        if not self._returning:
+            return []
+        arrivals = [by for by in self._returning.values() if by > now]
+        if len(arrivals) < len(self._returning):
+            self._returning = {caller: by for caller, by in self._returning.items() if by > now}
+        return arrivals
 
     def _returned(self, traveller: Traveller, now: float, patience_s: float) -> None:
         caller, traveller.back = traveller.back, None
         left_at = None if caller is None else self._left.pop(caller, None)
         if caller is None or left_at is None:
             return
+        self._returning.pop(caller, None)
         habit = self._habits.get(caller)
         if habit is None:
             habit = self._habits[caller] = Habit()
             if len(self._habits) > _MOST_CALLERS:
-                del self._habits[next(iter(self._habits))]
+                self._drop(next(iter(self._habits)))
         gap_s = now - left_at
         habit.learn(gap_s, in_time=gap_s <= patience_s)
 
-    def coming(self, now: float) -> list[float]:
-        """When those on their way should be here at the latest; infinite where no way like theirs is known.
-
-        Who is late already is left out: that it comes is certain, but not when.
-        """
-        arrivals = []
-        for at, origin in self._coming.values():
-            way = self._ways.get(origin)
-            by = float("inf") if way is None else at + way.most_s
-            if by > now:
-                arrivals.append(by)
-        return arrivals
-
-    def returning(self, now: float, patience_s: float) -> list[float]:
-        """When those who were just served and usually come back should have set out, at the latest."""
-        arrivals = []
-        for caller in reversed(self._left):
-            left_at = self._left[caller]
-            if now - left_at >= patience_s:
-                break
-            habit = self._habits.get(caller)
-            gap_s = None if habit is None else habit.gap_s
-            if gap_s is not None and left_at + gap_s > now:
-                arrivals.append(left_at + min(gap_s, patience_s))
-        return arrivals
+    def _drop(self, caller: int) -> None:
+        for book in (self._left, self._returning, self._habits):
+            book.pop(caller, None)
 
     def __len__(self) -> int:
         """How many are on their way."""

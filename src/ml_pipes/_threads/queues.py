@@ -10,7 +10,8 @@ from collections import deque
 from collections.abc import Hashable
 from operator import attrgetter
 
-from ml_pipes._threads.ticket import Row, Run, Ticket
+from ml_pipes._threads.run import Run
+from ml_pipes._threads.ticket import Row, Ticket
 
 __all__ = ["Queue", "Queues"]
 

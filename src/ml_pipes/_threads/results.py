@@ -5,17 +5,18 @@ Knows sequences and arrays. Knows nothing of callers.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
-from ml_pipes._threads.ticket import Runner
 from ml_pipes.control import SHORT_CIRCUIT
 from ml_pipes.errors import BatchSizeError
 
 __all__ = ["results_of"]
 
 
-def results_of(label: str, runner: Runner, items: list[Any], isolate: bool) -> Sequence[Any]:
+def results_of(
+    label: str, runner: Callable[[list[Any]], Any], items: list[Any], isolate: bool
+) -> Sequence[Any]:
     """Run the items and return one result each, in order.
 
     Args:
@@ -36,7 +37,7 @@ def results_of(label: str, runner: Runner, items: list[Any], isolate: bool) -> S
     return [_alone(label, runner, item) for item in items]
 
 
-def _alone(label: str, runner: Runner, item: Any) -> Any:
+def _alone(label: str, runner: Callable[[list[Any]], Any], item: Any) -> Any:
     try:
         return _rows(label, runner([item]), 1)[0]
     except Exception as error:

@@ -6,7 +6,7 @@ Knows rows, results and errors. Knows nothing of when a batch leaves.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
-from typing import Any, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 from ml_pipes._threads.clock import Gate
 from ml_pipes._threads.company import Traveller
@@ -14,7 +14,10 @@ from ml_pipes._threads.copies import own_copy
 from ml_pipes._threads.deadline import deadline_at
 from ml_pipes.control import SHORT_CIRCUIT
 
-__all__ = ["Row", "Run", "Runner", "Server", "Ticket", "Way"]
+if TYPE_CHECKING:
+    from ml_pipes._threads.run import Run
+
+__all__ = ["Row", "Runner", "Server", "Ticket", "Way"]
 
 _NOTHING: list[Any] = []  # never written to
 Runner: TypeAlias = Callable[[list[Any]], Any]
@@ -38,45 +41,6 @@ class Way(Protocol):
         Returns:
             the thread that may come back to ``here`` with another call, for ``here`` to note; else None.
         """
-
-
-class Run:
-    """One run of the body, for its rows.
-
-    Attributes:
-        rows: what it runs on, in the order of their coming.
-        size: their sum by the region's count of rows.
-        reason: why it started.
-        started_at: when, seconds.
-        ended_at: when the body was done, seconds.
-        settled: each of its rows has its outcome.
-        over: nothing more will come of it; a plain store, the first thing when a leader ends.
-    """
-
-    __slots__ = ("ended_at", "over", "reason", "rows", "server", "settled", "size", "started_at")
-
-    def __init__(self, server: Server, reason: str) -> None:
-        self.server = server
-        self.rows: list[Row] = []
-        self.size = 0
-        self.reason = reason
-        self.started_at = self.ended_at = 0.0
-        self.settled = False
-        self.over = False
-
-    def take(self, row: Row) -> None:
-        """One more row."""
-        runs = row.ticket.runs
-        if not runs or runs[-1] is not self:
-            runs.append(self)
-        self.rows.append(row)
-        self.size += row.size
-
-    def tickets(self) -> list[Ticket]:
-        """Whose rows they are, each caller once."""
-        if len(self.rows) == 1:
-            return [self.rows[0].ticket]
-        return list(dict.fromkeys([row.ticket for row in self.rows]))
 
 
 class Row:
