@@ -57,7 +57,7 @@ def keys(model: Infer, files: list[bytes]) -> PipelineStats:
     sized: list[Any] = [Resize(None, mode="resize", multiple_of=32), Store("transform", source=1), Pick(0)]
     steps = [Decode(), *sized, Normalize(scale=1.0)]
     alone = [Pipeline([*steps, model, *after_model()])(data) for data in files[:6]]
-    print("key=None: three shapes among six callers")
+    print("key=None: only pictures of one shape share a batch")
     with Pipeline([*steps, Batch(2, timeout=5.0, policy="full"), *_rest(model), *after_model()]) as pipeline:
         check_same(alone, at_once(pipeline, files[:6]))
         report(pipeline)
