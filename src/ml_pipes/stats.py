@@ -181,9 +181,10 @@ class RegionStats:
         run: one run of the body, seconds.
         waiting: rows that wait now.
         running: runs of the body that are under way now.
-        dropped: rows that left before their batch started, or items that were dropped.
+        dropped: rows whose caller left before their batch started (its deadline came, or the pipeline was
+            closed), or items that were dropped.
         refused: calls that were turned away because the room was full.
-        errors: calls, or items, that ended with an error.
+        errors: results of the body, or items, that were errors.
     """
 
     label: str

@@ -199,7 +199,12 @@ def _run_region(step: Step, value: Any, record: RegionRecord | NoRegion, way: Wa
         if isinstance(record, RegionRecord):
             record.ticket = result
         result.way = way
-        return result.wait()
+        try:
+            return result.wait()
+        except BaseException as error:
+            if result.failed_at is not None:
+                note_item(error, result.failed_at)
+            raise
     return result
 
 

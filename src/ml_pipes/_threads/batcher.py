@@ -163,9 +163,10 @@ class Batcher:
         rows = ticket.size
         if self._max_waiting != inf and (waiting := self._queues.rows) + rows > self._max_waiting:
             self._tally.refused()
+            way_out = "come again later" if rows <= self._max_waiting else "bring a shorter list"
             raise QueueFull(
                 f"{self._label}: {waiting} rows wait, and with {rows} more there would be more than "
-                f"max_waiting={self._max_waiting}; come again later, or allow more"
+                f"max_waiting={self._max_waiting}; {way_out}, or allow more"
             )
         self._tally.joined(rows)
 

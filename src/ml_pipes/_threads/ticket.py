@@ -74,6 +74,7 @@ class Ticket:
         sizes: per item, how many rows it counts for.
 
     Attributes:
+        failed_at: which item of a caller's list failed by itself; None where none did.
         gate: where its caller waits; None while it has not had to.
         way: how the caller goes on; None where nobody asks.
         deadline_at: when the caller stops waiting, seconds.
@@ -94,6 +95,7 @@ class Ticket:
         "done",
         "ended_at",
         "error",
+        "failed_at",
         "gate",
         "items",
         "joined_at",
@@ -131,6 +133,7 @@ class Ticket:
         self.left = False
         self.done = False
         self.error: BaseException | None = None
+        self.failed_at: int | None = None
         self.joined_at = 0.0
         self.started_at: float | None = None
         self.ended_at: float | None = None
@@ -183,6 +186,8 @@ class Ticket:
     def settle(self, at: int, result: Any, ended_at: float) -> None:
         """One item's result, or an exception that its caller is to get."""
         if isinstance(result, BaseException):
+            if self._many and not self.done:
+                self.failed_at = at
             self.fail(result, ended_at)
         results = self._results
         if self.done or not results:  # another batch failed it, and its caller may be gone

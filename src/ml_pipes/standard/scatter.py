@@ -47,8 +47,9 @@ class Gather(RegionCloser):
 class Scatter(RegionOpener[Iterable[ItemT], list[Any]]):
     """Run the steps up to ``Gather()`` for each item, up to ``max_concurrency`` of them at once.
 
-    The calling thread is one of the workers; the others are kept for the next
-    call and shared by all callers. Each item has a fresh context, and sees the
+    The calling thread is one of the workers; the others, ``max_concurrency - 1``, are
+    kept for the next call and shared by all callers: so a Scatter in the body of another
+    has as many workers as the outer one has, and those others. Each item has a fresh context, and sees the
     caller's ContextVars. An item whose run short-circuits is dropped. Items are
     drawn as workers come free, by one worker at a time, on whichever thread.
 
