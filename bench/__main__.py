@@ -21,6 +21,7 @@ from bench.fanout import fan_out_rows
 from bench.imports import import_row
 from bench.load import Options
 from bench.real_models import model_cost_rows, real_model_rows
+from bench.simulated import habit_rows, linear_rows, loop_rows, poisson_rows, published_rows, stopped_rows
 
 Measure: TypeAlias = Callable[[Options], list[dict[str, Any]]]
 
@@ -38,6 +39,23 @@ _SECTIONS: dict[str, list[tuple[str, Measure]]] = {
             "import ml_pipes.core over a bare interpreter; goal: <= 60 ms, nothing heavy",
             lambda _: [import_row()],
         ),
+    ],
+    "simulate": [
+        (
+            "Simulated: callers in a loop, gaps of 0.5 +- 0.25 ms, batches of any size; rows per second",
+            lambda _: published_rows(),
+        ),
+        ("Simulated: callers in a loop, Batch(8, timeout=0.005)", lambda _: loop_rows()),
+        (
+            "Simulated: Poisson arrivals at shares of the most that can be served; goal: auto <= greedy",
+            lambda _: poisson_rows(),
+        ),
+        ("Simulated: linear cost, 2 ms per row; goal: auto >= 0.98 of greedy", lambda _: linear_rows()),
+        (
+            "Simulated: half of 8 callers stop; what the rows of a batch waited, together",
+            lambda _: stopped_rows(),
+        ),
+        ("Simulated: callers and costs that are harder to foresee", lambda _: habit_rows()),
     ],
     "closed": [
         ("The sleeping models of the next tables, alone in a loop", cost_rows),

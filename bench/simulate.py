@@ -1,7 +1,8 @@
-"""A simulated batch server: the ideal that real runs are compared with, and any policy run on paper.
+"""A simulated batch region: the library's own rules in simulated time, and the ideal for comparison.
 
-Knows numbers: arrival times, what a run of n rows costs, a policy's answers. Knows nothing of threads,
-real time or the library. The same arguments give the same result, on any machine.
+Knows numbers: arrival times, what a run of n rows costs, when callers come back; and the library's rules and
+learners, which know nothing of threads either. Knows nothing of real time. Callers, wake-ups and locks cost
+nothing here. The same arguments give the same result, on any machine.
 """
 
 from __future__ import annotations
@@ -11,13 +12,18 @@ import random
 from collections import Counter, deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Protocol, TypeAlias
+from typing import NamedTuple, TypeAlias
+
+from ml_pipes._threads.company import Company, Traveller
+from ml_pipes._threads.departure import Departure, Room
+from ml_pipes._threads.learning import Cost
 
 __all__ = [
     "Costs",
+    "Departed",
+    "Gaps",
     "Outcome",
-    "Policy",
-    "Waiting",
+    "evenly",
     "ideal_closed",
     "ideal_open",
     "linear_costs",
@@ -30,37 +36,26 @@ __all__ = [
 # Seconds of a run of 1, 2, ... rows; as many entries as a batch may have rows.
 Costs: TypeAlias = Sequence[float]
 
-# Callers come back this long after their result, seconds: between the first and the second, evenly.
-_GAP_S = (0.00025, 0.00075)
+# Seconds until a caller, by its number, comes back that was served at a time; None when it never does.
+Gaps: TypeAlias = Callable[[random.Random, int, float], "float | None"]
+
 _ARRIVES, _ENDS, _LOOKS = "arrives", "ends", "looks"
 
 
-@dataclass(frozen=True)
-class Waiting:
-    """What a policy may know when the runner is free and somebody waits.
+class Departed(NamedTuple):
+    """One batch that left.
 
     Attributes:
-        rows: how many wait.
-        oldest_at: when the first of them came, seconds.
-        now: seconds.
-        free_since: since when the runner is free, seconds.
-        expected_at: when callers that are known to come will be there, seconds, sorted.
-        launch_s: what a run costs apart from its rows, seconds; None while it is not known.
+        at_s: when.
+        rows: how many.
+        reason: the rule's word for it.
+        waited_s: what its rows waited together while the runner was free.
     """
 
+    at_s: float
     rows: int
-    oldest_at: float
-    now: float
-    free_since: float
-    expected_at: tuple[float, ...]
-    launch_s: float | None
-
-
-class Policy(Protocol):
-    """When a batch leaves; pure."""
-
-    def decide(self, waiting: Waiting) -> tuple[float, str]:
-        """Seconds the batch may still wait, 0 for none, and the reason in a word."""
+    reason: str
+    waited_s: float
 
 
 @dataclass(frozen=True)
@@ -73,12 +68,22 @@ class Outcome:
         throughput_per_s: rows per second.
         sizes: rows -> how many batches had so many.
         reasons: reason -> how many batches left for it.
+        batches: all that left, in order; none for an ideal.
     """
 
     latencies_s: tuple[float, ...]
     throughput_per_s: float
     sizes: Counter[int]
     reasons: Counter[str]
+    batches: tuple[Departed, ...] = ()
+
+
+def evenly(least_s: float, most_s: float) -> Gaps:
+    """Every caller comes back, after a time drawn evenly between the two, seconds."""
+    return lambda draw, _caller, _now: draw.uniform(least_s, most_s)
+
+
+_GAPS = evenly(0.00025, 0.00075)
 
 
 def linear_costs(launch_s: float, row_s: float, size: int) -> tuple[float, ...]:
@@ -155,150 +160,206 @@ def ideal_open(arrivals: Sequence[float], costs: Costs) -> Outcome:
 
 
 def run_open(
-    policy: Policy, arrivals: Sequence[float], costs: Costs, *, launch_s: float | None = None
+    departure: Departure, arrivals: Sequence[float], costs: Costs, *, threads: int | None = None
 ) -> Outcome:
-    """A policy with rows that come at ``arrivals``, whatever the server does; nobody is known to come.
+    """A rule with rows that come at ``arrivals``, whatever the server does.
 
     Args:
-        policy: decides when the runner is free and somebody waits.
-        arrivals: when each row comes, seconds, sorted.
+        departure: the rule, of the size that ``costs`` are for.
+        arrivals: when each row is due, seconds, sorted; latencies count from there.
         costs: of a run, by its rows.
-        launch_s: what the policy is told of a run's cost apart from its rows.
+        threads: how many threads make the calls; whichever is idle longest takes the next arrival, and an
+            arrival waits for a thread. None for one of its own per arrival, which never returns.
     """
-    server = _Server(policy, costs, launch_s)
-    for caller, at in enumerate(arrivals):
-        server.arrival(at, caller)
-    while server.step():
+    pending = deque(arrivals)
+
+    def comes(caller: int, now: float) -> None:
+        if pending:
+            due_at = pending.popleft()
+            region.arrival(max(due_at, now), caller, due_at)
+
+    region = _Region(departure, costs, (lambda _caller, _now: None) if threads is None else comes)
+    for caller in range(len(arrivals) if threads is None else threads):
+        comes(caller, 0.0)
+    while region.step():
         pass
-    in_order = sorted((served.came_at, served.caller, served.at) for served in server.served)
-    latencies = tuple(at - came_at for came_at, _, at in in_order)
-    return Outcome(latencies, len(arrivals) / server.now, server.sizes, server.reasons)
+    in_order = sorted(region.served)
+    latencies = tuple(served.at - served.came_at for served in in_order)
+    return region.outcome(latencies, len(arrivals) / region.now)
 
 
 def run_closed(
-    policy: Policy,
+    departure: Departure,
     callers: int,
     costs: Costs,
     *,
     seconds: float,
     seed: int,
-    gap_s: tuple[float, float] = _GAP_S,
-    launch_s: float | None = None,
+    gaps: Gaps = _GAPS,
+    changes: tuple[float, Costs] | None = None,
 ) -> Outcome:
-    """A policy with callers in a loop; the first tenth of the time is not counted.
-
-    The policy knows of each caller that was served that it will be back by the end of ``gap_s``.
+    """A rule with callers in a loop; the first tenth of the time is not counted.
 
     Args:
-        policy: decides when the runner is free and somebody waits.
+        departure: the rule, of the size that ``costs`` are for.
         callers: how many.
         costs: of a run, by its rows.
         seconds: of simulated time.
         seed: of the gaps.
-        gap_s: a caller comes back so long after its result, drawn evenly between the two, seconds.
-        launch_s: what the policy is told of a run's cost apart from its rows.
+        gaps: when callers come back.
+        changes: from when on runs cost something else, seconds, and what.
     """
     draw = random.Random(seed)
 
     def comes_back(caller: int, now: float) -> None:
-        server.arrival(now + draw.uniform(*gap_s), caller)
-        server.expected[caller] = now + gap_s[1]
+        gap_s = gaps(draw, caller, now)
+        if gap_s is not None:
+            region.arrival(now + gap_s, caller, now + gap_s)
 
-    server = _Server(policy, costs, launch_s, comes_back)
+    region = _Region(departure, costs, comes_back, changes)
     for caller in range(callers):
-        server.arrival(draw.uniform(*gap_s), caller)
-    while server.now < seconds:
-        server.step()
+        comes_back(caller, 0.0)
+    while region.now < seconds and region.step():
+        pass
     warm_s = seconds / 10.0
-    counted = [served for served in server.served if served.at > warm_s]
-    ended_at = sorted({served.at for served in server.served})
+    counted = [served for served in region.served if served.at > warm_s]
+    ended_at = sorted({served.at for served in region.served})
     # From the end of one run to the end of another, so that no part of a cycle is counted.
     before = max((at for at in ended_at if at <= warm_s), default=0.0)
-    throughput = len(counted) / (ended_at[-1] - before)
     latencies = tuple(served.at - served.came_at for served in counted)
-    return Outcome(latencies, throughput, server.sizes, server.reasons)
+    return region.outcome(latencies, len(counted) / (ended_at[-1] - before))
 
 
-@dataclass(frozen=True)
-class _Served:
-    """One row: who it was, when it came and when it was done."""
+class _Served(NamedTuple):
+    """One row: when it came, who it was and when it was done."""
 
-    caller: int
     came_at: float
+    caller: int
     at: float
 
 
-class _Server:
-    """The queue, the runner and what will happen next, in order of time."""
+class _Waiting(NamedTuple):
+    """One row that waits: when its latency and its wait began, and whose it is."""
+
+    came_at: float
+    joined_at: float
+    caller: int
+
+
+class _Region:
+    """The queue, the runner, what the library learns of both, and what will happen next, in order of time.
+
+    It asks the rule when ``Batcher`` does: at each arrival, when a run ends, and when a wait is over.
+    """
 
     def __init__(
         self,
-        policy: Policy,
+        departure: Departure,
         costs: Costs,
-        launch_s: float | None,
-        when_served: Callable[[int, float], None] | None = None,
+        when_served: Callable[[int, float], None],
+        changes: tuple[float, Costs] | None = None,
     ) -> None:
-        self._policy = policy
+        self._departure = departure
         self._costs = costs
-        self._launch_s = launch_s
+        self._changes_at, self._later_costs = (float("inf"), costs) if changes is None else changes
         self._when_served = when_served
-        self._events: list[tuple[float, int, str, int]] = []
+        self._company = Company()
+        self._cost = Cost()
+        self._events: list[tuple[float, int, str, int, float]] = []
         self._count = 0
-        self._queue: deque[tuple[int, float]] = deque()
-        self._running: list[tuple[int, float]] = []
-        self._free_since = 0.0
+        self._queue: deque[_Waiting] = deque()
+        self._running: list[_Waiting] = []
+        self._run_s = 0.0
+        self._ran: tuple[int, float] | None = None
+        self._free_since = -float("inf")
+        self._held_rows = 0
+        self._watched_at = float("inf")
+        self._batches: list[Departed] = []
         self.now = 0.0
-        self.expected: dict[int, float] = {}
         self.served: list[_Served] = []
-        self.sizes: Counter[int] = Counter()
-        self.reasons: Counter[str] = Counter()
 
-    def arrival(self, at: float, caller: int) -> None:
-        """A row will come at ``at``."""
-        self._at(at, _ARRIVES, caller)
+    def arrival(self, at: float, caller: int, came_at: float) -> None:
+        """A row will be here at ``at``; its latency counts from ``came_at``."""
+        self._at(at, _ARRIVES, caller, came_at)
 
     def step(self) -> bool:
-        """Let everything of the next moment happen, then ask the policy; False when nothing is left."""
+        """Let everything of the next moment happen, then ask the rule; False when nothing is left."""
         if not self._events:
             return False
         self.now = self._events[0][0]
+        looks = False
         while self._events and self._events[0][0] <= self.now:
-            _, _, what, caller = heapq.heappop(self._events)
+            _, _, what, number, came_at = heapq.heappop(self._events)
             if what == _ARRIVES:
-                self.expected.pop(caller, None)
-                self._queue.append((caller, self.now))
+                self._company.arrive(Traveller(number), self.now, self._patience_s())
+                self._queue.append(_Waiting(came_at, self.now, number))
             elif what == _ENDS:
                 self._end()
-        if self._queue and not self._running:
-            self._ask()
+            # Who slept for a batch that has left meanwhile is in it, and does not look any more.
+            looks |= what != _LOOKS or number == len(self._batches)
+        if looks and self._queue and not self._running:
+            self._look()
+        if self._ran is not None:
+            # The library hands the runner over first, and then notes what the run has cost.
+            self._cost.learn(*self._ran)
+            self._ran = None
         return True
 
-    def _at(self, at: float, what: str, caller: int = -1) -> None:
+    def outcome(self, latencies_s: tuple[float, ...], throughput_per_s: float) -> Outcome:
+        """All that left, and these."""
+        sizes = Counter(batch.rows for batch in self._batches)
+        reasons = Counter(batch.reason for batch in self._batches)
+        return Outcome(latencies_s, throughput_per_s, sizes, reasons, tuple(self._batches))
+
+    def _at(self, at: float, what: str, number: int = 0, came_at: float = 0.0) -> None:
         # The count keeps what falls on one moment in the order in which it was foreseen.
         self._count += 1
-        heapq.heappush(self._events, (at, self._count, what, caller))
+        heapq.heappush(self._events, (at, self._count, what, number, came_at))
+
+    def _patience_s(self) -> float:
+        launch_s = self._cost.launch_s
+        return float("inf") if launch_s is None else launch_s / 2
 
     def _end(self) -> None:
         members, self._running = self._running, []
         self._free_since = self.now
-        for caller, came_at in members:
-            self.served.append(_Served(caller, came_at, self.now))
-            if self._when_served is not None:
-                self._when_served(caller, self.now)
+        self._ran = len(members), self._run_s
+        patience_s = self._patience_s()
+        for member in members:
+            self.served.append(_Served(member.came_at, member.caller, self.now))
+            self._company.left(member.caller, self.now, patience_s)
+        for member in members:
+            self._when_served(member.caller, self.now)
 
-    def _ask(self) -> None:
-        expected_at = tuple(sorted(at for at in self.expected.values() if at >= self.now))
-        oldest_at = self._queue[0][1]
-        waiting = Waiting(
-            len(self._queue), oldest_at, self.now, self._free_since, expected_at, self._launch_s
-        )
-        wait_s, reason = self._policy.decide(waiting)
+    def _look(self) -> None:
+        verdict = self._departure.look(self._room())
+        leaves_at = self.now + verdict.wait_s
         # A wait too short to change a float's sum would be asked for again without end.
-        if self.now + wait_s > self.now:
-            self._at(self.now + wait_s, _LOOKS)
+        if leaves_at <= self.now:
+            self._leave(verdict.reason)
             return
-        rows = min(len(self._queue), len(self._costs))
+        self._held_rows = self._held_rows or len(self._queue)
+        if not self.now < self._watched_at <= leaves_at:
+            self._watched_at = leaves_at
+            self._at(leaves_at, _LOOKS, len(self._batches))
+
+    def _room(self) -> Room:
+        is_auto = self._departure.policy == "auto"
+        return Room(
+            len(self._queue),
+            self._queue[0].joined_at,
+            self.now,
+            self._free_since,
+            returning=self._company.returning(self.now) if is_auto else (),
+            launch_s=self._cost.launch_s,
+            held_rows=self._held_rows,
+        )
+
+    def _leave(self, reason: str) -> None:
+        rows = min(len(self._queue), self._departure.size)
         self._running = [self._queue.popleft() for _ in range(rows)]
-        self.sizes[rows] += 1
-        self.reasons[reason] += 1
-        self._at(self.now + self._costs[rows - 1], _ENDS)
+        waited_s = sum(self.now - max(row.joined_at, self._free_since) for row in self._running)
+        self._batches.append(Departed(self.now, rows, reason, waited_s))
+        self._held_rows, self._watched_at = 0, float("inf")
+        self._run_s = (self._costs if self.now < self._changes_at else self._later_costs)[rows - 1]
+        self._at(self.now + self._run_s, _ENDS)
