@@ -29,7 +29,7 @@ check: $(VENV)/dev.stamp  ## format, lint, types, floors
 	$(BIN)/mypy tests/typing
 	$(BIN)/lint-imports
 
-bench: $(VENV)/dev.stamp  ## measure what a step, the context and the import cost
+bench: $(VENV)/dev.stamp  ## measure steps, imports, batching, fan-out and real models; one section: make bench ARGS=simulate
 	$(BIN)/python -m bench $(ARGS)
 
 coverage: $(VENV)/dev.stamp  ## run all tests and show what they did not reach
