@@ -272,7 +272,7 @@ class _Region:
         self._run_s = 0.0
         self._ran: tuple[int, float] | None = None
         self._free_since = -float("inf")
-        self._held_rows = 0
+        self._held_rows, self._held_until = 0, -float("inf")
         self._watched_at = float("inf")
         self._batches: list[Departed] = []
         self.now = 0.0
@@ -339,6 +339,7 @@ class _Region:
             self._leave(verdict.reason)
             return
         self._held_rows = self._held_rows or len(self._queue)
+        self._held_until = max(self._held_until, leaves_at)
         if not self.now < self._watched_at <= leaves_at:
             self._watched_at = leaves_at
             self._at(leaves_at, _LOOKS, len(self._batches))
@@ -353,6 +354,7 @@ class _Region:
             returning=self._company.returning(self.now) if is_auto else (),
             launch_s=self._cost.launch_s,
             held_rows=self._held_rows,
+            held_until=self._held_until,
         )
 
     def _leave(self, reason: str) -> None:
@@ -360,6 +362,6 @@ class _Region:
         self._running = [self._queue.popleft() for _ in range(rows)]
         waited_s = sum(self.now - max(row.joined_at, self._free_since) for row in self._running)
         self._batches.append(Departed(self.now, rows, reason, waited_s))
-        self._held_rows, self._watched_at = 0, float("inf")
+        self._held_rows, self._held_until, self._watched_at = 0, -float("inf"), float("inf")
         self._run_s = (self._costs if self.now < self._changes_at else self._later_costs)[rows - 1]
         self._at(self.now + self._run_s, _ENDS)

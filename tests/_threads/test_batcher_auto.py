@@ -364,11 +364,11 @@ def test_a_batch_leaves_early_enough_for_a_callers_deadline_to_be_met(room: Room
         room.model.end(run_s=1.0)
         pair.result(timeout=5)
     ticket = room.batcher.ticket(1, room.model)
-    ticket.deadline_at = room.clock.now() + 1.25
+    ticket.deadline_at = room.clock.now() + 2.0
     call = room._start(ticket.wait)
     room.clock.until_sleeping(1)
 
-    room.clock.advance(0.25)
+    room.clock.advance(0.75)
     room.model.until_running()
     room.model.end(run_s=1.0)
 

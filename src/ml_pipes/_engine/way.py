@@ -14,6 +14,7 @@ from ml_pipes._threads.batcher import Batcher
 from ml_pipes._threads.clock import thread_id
 from ml_pipes._threads.company import Traveller
 from ml_pipes._threads.owned import Owned
+from ml_pipes.errors import PipelineClosed
 
 __all__ = ["Approach", "CallWay", "Way", "first_place"]
 
@@ -130,10 +131,10 @@ class CallWay(Way):
 
 
 def first_place(meetings: Sequence[Step], seen: frozenset[int] = frozenset()) -> Batcher | None:
-    """The place that a run with these steps ahead comes to first; None when there is none."""
+    """The place that a run with these steps ahead comes to first; None when there is no open one."""
     for step in meetings:
         if step.meeting is not None:
-            place: Batcher | None = cast(Owned, step.owned).get(step.meeting)
+            place = _place_at(step, step.meeting)
         elif step.body is not None:
             place = first_place(step.body.meetings, seen)
         else:
@@ -141,6 +142,15 @@ def first_place(meetings: Sequence[Step], seen: frozenset[int] = frozenset()) ->
         if place is not None:
             return place
     return None
+
+
+def _place_at(step: Step, make: Callable[[], Batcher]) -> Batcher | None:
+    try:
+        return cast(Owned, step.owned).get(make)
+    except (
+        PipelineClosed
+    ):  # whoever comes there is told so; who leads a batch and looks ahead for others is not
+        return None
 
 
 def _place_within(embed: Any, seen: frozenset[int]) -> Batcher | None:

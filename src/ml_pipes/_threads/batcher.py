@@ -30,6 +30,8 @@ __all__ = ["Batcher"]
 # A signal's exception can come between any two instructions of a leader, also before it wakes whom it should.
 # So nobody's progress hangs on one wake-up: each waiting caller looks again this often, and takes over.
 _LOOK_AGAIN_S = 0.5
+# A run may take longer than the last ones did, and its callers are on their way for a moment after it.
+_MARGIN, _MARGIN_S = 1.25, 0.001
 _LEADER_LEFT = "the caller that led this batch left before it was done"
 
 
@@ -139,9 +141,9 @@ class Batcher:
         """Release everybody who waits with :class:`PipelineClosed`; a batch that runs ends as it would."""
         with self._lock:
             self._closed = True
-            self._tally.left(self._queues.rows)
             waiting = self._queues.empty()
             for ticket in waiting:
+                self._tally.left(ticket.size - ticket.taken)
                 ticket.fail(PipelineClosed(f"{self._label}: {CLOSED}"), None)
         for ticket in waiting:
             ticket.wake()
@@ -174,13 +176,19 @@ class Batcher:
         """For a call from inside the own body: the runner is busy with this very caller."""
         if ticket.way is not None:
             ticket.way.traveller.go(None)
+        with self._lock:
+            self._tally.joined(ticket.size)
         queues = Queues()
         queues.join(ticket)
-        for _, queue in queues.heads(ticket.joined_at):
-            while queue.rows and not ticket.done:
-                run = Run(self, "inside")
-                queue.take(run, self._departure.size, ticket.joined_at)
-                self._lead(run, ticket)
+        while not ticket.done:
+            now = self._clock.now()
+            heads = queues.heads(now)
+            if not heads:
+                self._tally.left(ticket.size - ticket.taken)
+                raise exceeded(f"while the call was in {self._label}", now - ticket.deadline_at)
+            run = Run(self, "inside")
+            heads[0][1].take(run, self._departure.size, now)
+            self._lead(run, ticket)
 
     def _step(self, ticket: Ticket, *, joins: bool = False) -> None:
         """Lead a batch if one is due, else wait until something may have changed."""
@@ -227,8 +235,8 @@ class Batcher:
             ticket.gate = Gate()
         if queue is None:
             return _LOOK_AGAIN_S  # it is called when the runner comes free
-        if not queue.held_rows:
-            queue.held_rows = queue.rows
+        queue.held_rows = queue.held_rows or queue.rows
+        queue.held_until = max(queue.held_until, now + verdict.wait_s)
         if self._is_watched(now + verdict.wait_s, now) and self._watcher is not ticket:
             return _LOOK_AGAIN_S
         self._watcher, self._watched_at = ticket, now + verdict.wait_s
@@ -241,7 +249,8 @@ class Batcher:
     def _leave(self, ticket: Ticket) -> None:
         """Take a caller out that stops waiting; what was asked of it passes to the next."""
         with self._lock:
-            self._tally.left(self._queues.leave(ticket))
+            self._queues.leave(ticket)
+            self._tally.left(ticket.size - ticket.taken)
             self._watcher = None
             self._call_next(self._clock.now())
 
@@ -296,8 +305,15 @@ class Batcher:
             self._tally.rows_per_call,
             launch_s,
             queue.held_rows,
-            queue.leave_by() - self._cost.run_s(queue.rows) if queue.has_deadlines else inf,
+            queue.held_until,
+            self._leave_by(queue) if queue.has_deadlines else inf,
         )
+
+    def _leave_by(self, queue: Queue) -> float:
+        """When the batch must leave for the earliest deadline in it to be met, once run times are known."""
+        if self._cost.launch_s is None:
+            return inf
+        return queue.leave_by() - _MARGIN * self._cost.run_s(queue.rows) - _MARGIN_S
 
     def _take(self, run: Run, queue: Queue, now: float) -> None:
         queue.take(run, self._departure.size, now)
@@ -312,14 +328,15 @@ class Batcher:
         verdict, queue = self._next(now)
         if queue is None or (verdict.wait_s > 0.0 and self._is_watched(now + verdict.wait_s, now)):
             return
-        head = queue.head(now)
-        if head is not None:
-            head.wake()
+        sleeper = self._queues.sleeper(queue)
+        if sleeper is not None:
+            sleeper.wake()
 
     # --- a batch ------------------------------------------------------------------------------
 
     def _lead(self, run: Run, leader: Ticket) -> None:
         """Run a batch, settle its rows whatever happens, hand over, then release the callers."""
+        leader.leads = True
         tickets = run.tickets()
         run.started_at = self._clock.now()
         try:
@@ -347,6 +364,7 @@ class Batcher:
                 ]
             finally:
                 run.over = True
+                leader.leads = False
                 # The next batch first: each wake-up costs, and the runner is free.
                 self._hand_over(tickets, gone)
                 for ticket in tickets:
@@ -360,8 +378,10 @@ class Batcher:
             now = self._free_since = self._clock.now()
             patience_s = self._patience_s()
             for ticket in tickets:
-                if ticket.error is not None and len(ticket.items) > 1:
+                if ticket.error is not None and ticket.taken < ticket.size:
                     self._queues.leave(ticket)
+                    self._tally.left(ticket.size - ticket.taken)
+                    ticket.taken = ticket.size
             for caller in gone:
                 if caller is not None:
                     self._company.left(caller, now, patience_s)

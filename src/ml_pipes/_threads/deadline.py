@@ -41,9 +41,13 @@ def due_within(seconds: float) -> AbstractContextManager[None]:
     """
     if isinstance(seconds, bool) or not isinstance(seconds, int | float):
         raise TypeError(f"deadline must be seconds from now, got {seconds!r}")
-    if isnan(seconds):
+    try:
+        at = now() + seconds
+    except OverflowError:  # a whole number beyond all floats
+        at = inf if seconds > 0 else -inf
+    if isnan(at):
         raise ValueError("deadline must be seconds from now, got nan")
-    return due_at(min(now() + seconds, deadline_at()))
+    return due_at(min(at, deadline_at()))
 
 
 def exceeded(place: str, late_s: float) -> DeadlineExceeded:

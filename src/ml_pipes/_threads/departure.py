@@ -36,6 +36,7 @@ class Room(NamedTuple):
         rows_per_caller: how many rows a caller brings, on average.
         launch_s: what each run costs however many rows it has; None when unknown.
         held_rows: how many rows there were when the wait for company began; 0 when there was none.
+        held_until: how long that company was found to be worth a wait.
         leave_by: when the batch must leave for a caller's deadline to be met.
     """
 
@@ -48,6 +49,7 @@ class Room(NamedTuple):
     rows_per_caller: float = 1.0
     launch_s: float | None = None
     held_rows: int = 0
+    held_until: float = -inf
     leave_by: float = inf
 
 
@@ -112,7 +114,9 @@ class Departure:
         for count, at in enumerate(arrivals[: int(most)], 1):
             rows = room.rows + count * room.rows_per_caller
             cost = room.rows * (at - since + _WAKE_UP_S)
-            if room.launch_s is None or rows * room.launch_s / 2 > cost:
+            # Who was found worth a wait stays so as others come: a batch that left without the last of them
+            # would split those who could all go together.
+            if at <= room.held_until or room.launch_s is None or rows * room.launch_s / 2 > cost:
                 until = at
         return min(until, room.leave_by) - room.now
 
@@ -121,6 +125,6 @@ class Departure:
             return "deadline"
         if not room.held_rows:
             return "alone" if room.rows == 1 else "free"
-        if room.rows > room.held_rows:
-            return "company"
-        return "timeout" if room.now >= room.first_at + self.timeout_s else "no-show"
+        if room.coming and room.now >= room.first_at + self.timeout_s:
+            return "timeout"
+        return "company" if room.rows > room.held_rows else "no-show"

@@ -13,8 +13,8 @@ _LEAST_WEIGHT = 1 / 16
 _KEPT = 0.98
 # Below this variance of the batch sizes, a line through them says nothing.
 _LEAST_VARIANCE = 0.05
-_USUALLY = 0.5
-_HABIT_WEIGHT = 0.25
+_USUALLY = 0.75
+_HABIT_WEIGHT = 1 / 8
 
 
 class Duration:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Hashable
+from math import inf
 from operator import attrgetter
 
 from ml_pipes._threads.run import Run
@@ -24,21 +25,23 @@ class Queue:
     Attributes:
         rows: how many rows wait, by the region's count.
         held_rows: how many there were when a wait for company began; 0 while there is none.
+        held_until: how long they are to be waited for.
     """
 
-    __slots__ = ("_line", "has_deadlines", "held_rows", "rows")
+    __slots__ = ("_line", "has_deadlines", "held_rows", "held_until", "rows")
 
     def __init__(self) -> None:
         self._line: deque[Row] = deque()
         self.rows = 0
         self.held_rows = 0
+        self.held_until = -inf
         self.has_deadlines = False
 
     def join(self, row: Row) -> None:
         """To the end of the queue."""
         self._line.append(row)
         self.rows += row.size
-        self.has_deadlines |= row.ticket.deadline_at != float("inf")
+        self.has_deadlines |= row.ticket.deadline_at != inf
 
     def head(self, now: float) -> Ticket | None:
         """Who waits longest; those who left without a word, or are too late, are passed over."""
@@ -50,12 +53,17 @@ class Queue:
             self.rows -= row.size
         return None
 
-    def leave(self, ticket: Ticket) -> int:
-        """Take out what is left of a ticket; how many rows that was."""
-        kept = deque(row for row in self._line if row.ticket is not ticket)
-        gone = self.rows
-        self._line, self.rows = kept, sum(row.size for row in kept)
-        return gone - self.rows
+    def leave(self, ticket: Ticket) -> None:
+        """Take out what is left of a ticket."""
+        self._line = deque(row for row in self._line if row.ticket is not ticket)
+        self.rows = sum(row.size for row in self._line)
+
+    def sleeper(self) -> Ticket | None:
+        """Who waits longest of those whose thread can be woken: it leads no batch."""
+        for row in self._line:
+            if row.ticket.is_waiting and not row.ticket.leads:
+                return row.ticket
+        return None
 
     def take(self, run: Run, most: int, now: float) -> None:
         """Move rows into the run, in order, up to ``most`` by their count; not who is too late."""
@@ -68,13 +76,14 @@ class Queue:
                 run.take(row)
             self._line.popleft()
             self.rows -= row.size
-        self.held_rows = 0
+        self.held_rows, self.held_until = 0, -inf
+        self.has_deadlines &= bool(self._line)
 
     def leave_by(self) -> float:
         """The earliest deadline of those who wait; infinite where there is none."""
         if not self.has_deadlines:
-            return float("inf")
-        return min((row.ticket.deadline_at for row in self._line), default=float("inf"))
+            return inf
+        return min((row.ticket.deadline_at for row in self._line), default=inf)
 
     def tickets(self) -> list[Ticket]:
         """Those who wait, each once."""
@@ -106,9 +115,18 @@ class Queues:
                 queue = self._queues[key] = Queue()
             queue.join(Row(ticket, at, 1 if sizes is None else sizes[at]))
 
-    def leave(self, ticket: Ticket) -> int:
-        """Take out what is left of a ticket; how many rows that was."""
-        return sum(queue.leave(ticket) for queue in self._queues.values())
+    def leave(self, ticket: Ticket) -> None:
+        """Take out what is left of a ticket."""
+        for queue in self._queues.values():
+            queue.leave(ticket)
+
+    def sleeper(self, first: Queue) -> Ticket | None:
+        """Who can be woken to lead a batch: of that queue if there is one, else of any."""
+        for queue in (first, *self._queues.values()):
+            ticket = queue.sleeper()
+            if ticket is not None:
+                return ticket
+        return None
 
     def heads(self, now: float) -> list[tuple[Ticket, Queue]]:
         """Who waits longest under each key, the oldest first; keys that nobody waits under are dropped."""

@@ -14,10 +14,8 @@ from ml_pipes.errors import BatchSizeError
 __all__ = ["results_of"]
 
 
-def results_of(
-    label: str, runner: Callable[[list[Any]], Any], items: list[Any], isolate: bool
-) -> Sequence[Any]:
-    """Run the items and return one result each, in order.
+def results_of(label: str, runner: Callable[[list[Any]], Any], items: list[Any], isolate: bool) -> Any:
+    """Run the items and return one result each, in order; ``SHORT_CIRCUIT`` when the body ended early.
 
     Args:
         label: the region's label, for messages.
@@ -39,14 +37,15 @@ def results_of(
 
 def _alone(label: str, runner: Callable[[list[Any]], Any], item: Any) -> Any:
     try:
-        return _rows(label, runner([item]), 1)[0]
+        results = _rows(label, runner([item]), 1)
+        return results if results is SHORT_CIRCUIT else results[0]
     except Exception as error:
         return error
 
 
-def _rows(label: str, results: Any, count: int) -> Sequence[Any]:
+def _rows(label: str, results: Any, count: int) -> Any:
     if results is SHORT_CIRCUIT:
-        return [SHORT_CIRCUIT] * count
+        return results
     if not _has_rows(results):
         raise BatchSizeError(
             f"{label}: the body took {count} items and returned a {type(results).__name__}; "

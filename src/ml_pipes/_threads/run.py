@@ -13,6 +13,7 @@ from typing import Any
 from ml_pipes._threads.deadline import deadline_at, due_at
 from ml_pipes._threads.results import results_of
 from ml_pipes._threads.ticket import Row, Server, Ticket
+from ml_pipes.control import SHORT_CIRCUIT
 
 __all__ = ["Run", "is_inside"]
 
@@ -52,6 +53,7 @@ class Run:
         runs = row.ticket.runs
         if not runs or runs[-1] is not self:
             runs.append(self)
+        row.ticket.taken += row.size
         self.rows.append(row)
         self.size += row.size
 
@@ -61,8 +63,11 @@ class Run:
             return [self.rows[0].ticket]
         return list(dict.fromkeys([row.ticket for row in self.rows]))
 
-    def work(self, label: str, isolate: bool, tickets: Sequence[Ticket]) -> Sequence[Any]:
-        """Run the body on the rows' items; one result each, in order, or whatever the body raises."""
+    def work(self, label: str, isolate: bool, tickets: Sequence[Ticket]) -> Any:
+        """Run the body on the rows' items; one result each, in order, or whatever the body raises.
+
+        ``SHORT_CIRCUIT`` when the body ended early, as a whole.
+        """
         items = [row.item for row in self.rows]
         runner = tickets[0].runner
         for ticket in tickets:
@@ -78,8 +83,12 @@ class Run:
         finally:
             _inside.reset(outside)
 
-    def settle(self, results: Sequence[Any]) -> None:
+    def settle(self, results: Any) -> None:
         """Give each row its result."""
+        if results is SHORT_CIRCUIT:
+            for ticket in self.tickets():
+                ticket.short_circuit()
+            results = [SHORT_CIRCUIT] * len(self.rows)
         for row, result in zip(self.rows, results, strict=True):
             row.ticket.settle(row.at, result, self.ended_at)
             self.failed += isinstance(result, BaseException)

@@ -44,19 +44,18 @@ class Way(Protocol):
 
 
 class Row:
-    """One item of a ticket: its place there, and how many rows it counts for."""
+    """One item of a ticket: its place there, what the body is given, and how many rows it counts for.
 
-    __slots__ = ("at", "size", "ticket")
+    (The item too: a ticket that failed lets go of its items, while a batch may have just taken another.)
+    """
+
+    __slots__ = ("at", "item", "size", "ticket")
 
     def __init__(self, ticket: Ticket, at: int, size: int) -> None:
         self.ticket = ticket
         self.at = at
+        self.item = ticket.items[at]
         self.size = size
-
-    @property
-    def item(self) -> Any:
-        """What the body is given."""
-        return self.ticket.items[self.at]
 
 
 class Ticket:
@@ -74,6 +73,9 @@ class Ticket:
         sizes: per item, how many rows it counts for.
 
     Attributes:
+        size: how many rows its items count for.
+        taken: how many of them batches have taken.
+        leads: its caller is leading a batch at the moment.
         failed_at: which item of a caller's list failed by itself; None where none did.
         gate: where its caller waits; None while it has not had to.
         way: how the caller goes on; None where nobody asks.
@@ -90,6 +92,7 @@ class Ticket:
         "_missing",
         "_results",
         "_server",
+        "_short_circuits",
         "batch_size",
         "deadline_at",
         "done",
@@ -100,11 +103,14 @@ class Ticket:
         "items",
         "joined_at",
         "keys",
+        "leads",
         "left",
         "runner",
         "runs",
+        "size",
         "sizes",
         "started_at",
+        "taken",
         "way",
     )
 
@@ -122,7 +128,11 @@ class Ticket:
         self._many = many
         self._missing = len(items)
         self._results: list[Any] = [None] * len(items)
+        self._short_circuits = False
         self.items = items
+        self.size = len(items) if sizes is None else sum(sizes)
+        self.taken = 0
+        self.leads = False
         self.keys = keys
         self.sizes = sizes
         self.runner = runner
@@ -169,11 +179,6 @@ class Ticket:
                 self.error = None
 
     @property
-    def size(self) -> int:
-        """How many rows its items count for."""
-        return len(self.items) if self.sizes is None else sum(self.sizes)
-
-    @property
     def is_waiting(self) -> bool:
         """Its caller waits for rows that no batch has taken, or that run."""
         return not (self.done or self.left)
@@ -197,6 +202,10 @@ class Ticket:
         if self._missing == 0:
             self.ended_at, self.done = ended_at, True
 
+    def short_circuit(self) -> None:
+        """A batch that it has items in ended early, as a whole: so does its caller's run."""
+        self._short_circuits = True
+
     def fail(self, error: BaseException, ended_at: float | None) -> None:
         """Give the caller an error of its own; one that cannot even be copied is given as it is."""
         if self.done:
@@ -210,6 +219,6 @@ class Ticket:
     def _outcome(self) -> Any:
         if not self._many:
             return self._results[0]
-        kept = [result for result in self._results if result is not SHORT_CIRCUIT]
-        # A body that short-circuits ends its callers' runs, whether they brought one item or several.
-        return kept or SHORT_CIRCUIT
+        if self._short_circuits:
+            return SHORT_CIRCUIT
+        return [result for result in self._results if result is not SHORT_CIRCUIT]
