@@ -60,6 +60,7 @@ class Step:
         body: of a region, the steps up to its closer.
         owned: of a region, what it holds for its lifetime.
         meeting: of a region in which callers meet, what makes the place where they do.
+        leads_to_a_meeting: callers meet here or within; in an embedded pipeline they may, and it is asked.
     """
 
     label: str
@@ -70,12 +71,7 @@ class Step:
     body: Plan | None = None
     owned: Owned | None = None
     meeting: Callable[[], Any] | None = None
-
-    @property
-    def leads_to_a_meeting(self) -> bool:
-        """Callers meet here, or within; in an embedded pipeline that may change, and is asked when needed."""
-        is_around = self.body is not None and bool(self.body.meetings)
-        return self.meeting is not None or is_around or self.kind is Kind.EMBEDDED
+    leads_to_a_meeting: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,14 +161,15 @@ def _close(open_regions: list[_Open], closer: RegionCloser, label: str, places: 
     is_meeting = type(opener).meeting_place is not RegionOpener.meeting_place
     meeting = partial(opener.meeting_place, region.label) if is_meeting else None
     body = _plan(region.steps)
-    return Step(region.label, opener, Kind.REGION, opener.run, body=body, owned=owned, meeting=meeting)
+    leads = is_meeting or bool(body.meetings)
+    return Step(region.label, opener, Kind.REGION, opener.run, 1, body, owned, meeting, leads)
 
 
 def _simple_step(operator: Any, label: str) -> Step:
     if isinstance(operator, ContextOp):
         return Step(label, operator, Kind.CONTEXT, operator.apply)
     if isinstance(operator, Embedded):
-        return Step(label, operator, Kind.EMBEDDED, operator.run_within)
+        return Step(label, operator, Kind.EMBEDDED, operator.run_within, leads_to_a_meeting=True)
     arity = _arity(operator, label)
     return Step(label, operator, Kind.CALL if arity == 1 else Kind.SPREAD, operator, arity)
 

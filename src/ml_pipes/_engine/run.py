@@ -10,7 +10,7 @@ import reprlib
 from collections.abc import Callable
 from math import inf
 from operator import length_hint
-from typing import Any, NoReturn, TypeVar, cast
+from typing import Any, NoReturn, TypeVar
 
 from ml_pipes._engine.locate import note_item, note_step
 from ml_pipes._engine.plan import Kind, Plan, Step
@@ -69,12 +69,8 @@ class StepBody:
         """The opener's label."""
         return self._step.label
 
-    @property
-    def _plan(self) -> Plan:
-        return cast(Plan, self._step.body)  # a region's step has one
-
     def __call__(self, value: Any, /, *, item: int | None = None, worker: Worker | None = None) -> Any:
-        plan = self._plan
+        plan: Plan = self._step.body  # type: ignore[assignment] # a region's step has one
         try:
             if not plan.meetings:
                 return run(plan, value, self.record.run(item), None, deadline_at())
@@ -100,8 +96,9 @@ class StepBody:
 
     def approach(self) -> Approach | None:
         """How runs of the body come to where callers meet in it; None when they meet nowhere."""
-        place = first_place(self._plan.meetings)
-        return None if place is None else Approach(self._plan, place, self._way)
+        plan: Plan = self._step.body  # type: ignore[assignment] # a region's step has one
+        place = first_place(plan.meetings) if plan.meetings else None
+        return None if place is None else Approach(plan, place, self._way)
 
     def note(self, error: BaseException) -> None:
         """Note on an error that it came through this region, where it is not raised through it."""
@@ -109,7 +106,7 @@ class StepBody:
 
     def own(self, make: Callable[[str], OwnedT], /) -> OwnedT:
         """What the step's place holds for its lifetime."""
-        owned = cast(Owned, self._step.owned)  # a region's step has one
+        owned: Owned = self._step.owned  # type: ignore[assignment] # a region's step has one
         return owned.get(lambda: make(self._step.label))
 
 

@@ -7,13 +7,12 @@ the next. Knows plans and places. Knows nothing of what is done there.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, TypeAlias, cast
+from typing import Any, TypeAlias
 
 from ml_pipes._engine.plan import Plan, Step
 from ml_pipes._threads.batcher import Batcher
 from ml_pipes._threads.clock import thread_id
 from ml_pipes._threads.company import Traveller
-from ml_pipes._threads.owned import Owned
 from ml_pipes.errors import PipelineClosed
 
 __all__ = ["Approach", "CallWay", "Way", "first_place"]
@@ -53,12 +52,13 @@ class Way:
         if self._is_through:
             return None
         self._is_through = True
-        step = cast(Step, self._step)
-        place = first_place(self._plan.after[step.label])
+        label = self._step.label  # type: ignore[union-attr] # it has reached one
+        after = self._plan.after[label]
+        place = first_place(after) if after else None
         if place is None:
             self.traveller.go(None)
             return self.gone(here)
-        self.traveller.go(place, step.label)
+        self.traveller.go(place, label)
         return None
 
     def gone(self, here: object) -> int | None:
@@ -110,7 +110,7 @@ class CallWay(Way):
         self._caller = thread_id()
         self._home = home
         self._is_gone = False
-        super().__init__(plan, Traveller(self._caller))
+        Way.__init__(self, plan, Traveller(self._caller))
         if plan.steps[0].meeting is None:  # else it is there at once
             self.traveller.go(home, id(plan))
 
@@ -127,7 +127,8 @@ class CallWay(Way):
     def end(self) -> None:
         """The call is over."""
         self.traveller.end()
-        self.gone()
+        if not self._is_gone:
+            self.gone()
 
 
 def first_place(meetings: Sequence[Step], seen: frozenset[int] = frozenset()) -> Batcher | None:
@@ -146,7 +147,7 @@ def first_place(meetings: Sequence[Step], seen: frozenset[int] = frozenset()) ->
 
 def _place_at(step: Step, make: Callable[[], Batcher]) -> Batcher | None:
     try:
-        return cast(Owned, step.owned).get(make)
+        return step.owned.get(make)  # type: ignore[union-attr] # a region's step has one
     except (
         PipelineClosed
     ):  # whoever comes there is told so; who leads a batch and looks ahead for others is not

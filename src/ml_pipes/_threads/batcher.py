@@ -10,7 +10,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Hashable, Sequence
 from math import inf
-from typing import Any, cast
+from typing import Any
 
 from ml_pipes._threads.clock import CLOCK, Clock, Gate
 from ml_pipes._threads.company import Company, Traveller
@@ -32,6 +32,7 @@ __all__ = ["Batcher"]
 _LOOK_AGAIN_S = 0.5
 # A run may take longer than the last ones did, and its callers are on their way for a moment after it.
 _MARGIN, _MARGIN_S = 1.25, 0.001
+_NEVER = Verdict(inf, "")
 _LEADER_LEFT = "the caller that led this batch left before it was done"
 
 
@@ -73,6 +74,8 @@ class Batcher:
         self._watched_at = inf
         self._company = Company()
         self._cost = Cost()
+        # The longest that a batch is held for callers who may come back: half of what a launch costs.
+        self._patience_s = inf
         self._tally = BatchTally()
 
     def ticket(self, item: Any, runner: Runner, *, key: Hashable = None, size: int = 1) -> Ticket:
@@ -96,12 +99,12 @@ class Batcher:
     def left(self, caller: int) -> None:
         """A caller was served; the next thing it may do is to come back."""
         with self._lock:
-            self._company.left(caller, self._clock.now(), self._patience_s())
+            self._company.left(caller, self._clock.now(), self._patience_s)
 
     def expect(self, traveller: Traveller, origin: Hashable) -> None:
         """It is on its way here."""
         with self._lock:
-            self._company.expect(traveller, origin, self._clock.now(), self._patience_s())
+            self._company.expect(traveller, origin, self._clock.now(), self._patience_s)
             traveller.heading = self
         if traveller.ended:  # meanwhile, on its own thread, which may not have seen where it was heading
             self.forget(traveller)
@@ -112,11 +115,6 @@ class Batcher:
             traveller.heading = None
             if self._company.forget(traveller):
                 self._call_next(self._clock.now())
-
-    def _patience_s(self) -> float:
-        """The longest that a batch is held for callers who may come back: half of what a launch costs."""
-        launch_s = self._cost.launch_s
-        return inf if launch_s is None else launch_s / 2
 
     # --- a caller's way -----------------------------------------------------------------------
 
@@ -158,7 +156,7 @@ class Batcher:
         """A caller is here: there must be room for it. The lock is held."""
         if ticket.way is not None:
             traveller = ticket.way.traveller
-            self._company.arrive(traveller, ticket.joined_at, self._patience_s())
+            self._company.arrive(traveller, ticket.joined_at, self._patience_s)
             traveller.heading = None
         if self._closed:
             raise PipelineClosed(CLOSED)
@@ -227,7 +225,7 @@ class Batcher:
         if ticket.is_orphan and not ticket.done:
             ticket.fail(RegionError(_LEADER_LEFT), now)
             return
-        self._clock.wait(cast(Gate, ticket.gate), min(wait_s, left_s))
+        self._clock.wait(ticket.gate, min(wait_s, left_s))  # type: ignore[arg-type] # _watch made it
 
     def _watch(self, ticket: Ticket, verdict: Verdict, queue: Queue | None, now: float) -> float:
         """Seconds until this caller looks again: at the departure's time, where nobody else is going to."""
@@ -278,8 +276,8 @@ class Batcher:
     def _next(self, now: float) -> tuple[Verdict, Queue | None]:
         """What leaves next, and when; no queue while no runner is free, or nobody waits. The lock is held."""
         if self._is_busy():
-            return Verdict(inf, ""), None
-        soonest, which = Verdict(inf, ""), None
+            return _NEVER, None
+        soonest, which = _NEVER, None
         for head, queue in self._queues.heads(now):
             verdict = self._departure.look(self._room(head, queue, now))
             if verdict.wait_s <= 0.0:
@@ -289,7 +287,6 @@ class Batcher:
         return soonest, which
 
     def _room(self, head: Ticket, queue: Queue, now: float) -> Room:
-        launch_s = self._cost.launch_s
         coming: Sequence[float] = ()
         returning: Sequence[float] = ()
         if self._departure.policy == "auto" and queue.rows < self._departure.size:
@@ -303,7 +300,7 @@ class Batcher:
             coming,
             returning,
             self._tally.rows_per_call,
-            launch_s,
+            self._cost.launch_s,
             queue.held_rows,
             queue.held_until,
             self._leave_by(queue) if queue.has_deadlines else inf,
@@ -376,7 +373,6 @@ class Batcher:
     def _hand_over(self, tickets: list[Ticket], gone: list[int | None]) -> None:
         with self._lock:
             now = self._free_since = self._clock.now()
-            patience_s = self._patience_s()
             for ticket in tickets:
                 if ticket.error is not None and ticket.taken < ticket.size:
                     self._queues.leave(ticket)
@@ -384,7 +380,7 @@ class Batcher:
                     ticket.taken = ticket.size
             for caller in gone:
                 if caller is not None:
-                    self._company.left(caller, now, patience_s)
+                    self._company.left(caller, now, self._patience_s)
             self._call_next(now)
 
     def _note(self, run: Run, tickets: list[Ticket]) -> None:
@@ -394,4 +390,6 @@ class Batcher:
         with self._lock:
             if not run.failed:
                 self._cost.learn(run.size, run_s)
+                launch_s = self._cost.launch_s
+                self._patience_s = inf if launch_s is None else launch_s / 2
             self._tally.ran(run.reason, run.size, waits_s, run_s, run.failed)

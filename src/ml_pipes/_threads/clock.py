@@ -56,10 +56,7 @@ class SystemClock:
     """The machine's clock."""
 
     now = staticmethod(now)
-
-    def wait(self, gate: Gate, timeout_s: float | None) -> bool:
-        """Wait at the gate; False when ``timeout_s`` seconds went by first."""
-        return gate.wait(timeout_s)
+    wait = staticmethod(Gate.wait)
 
 
 CLOCK: Final[Clock] = SystemClock()

@@ -65,6 +65,9 @@ class Verdict(NamedTuple):
     reason: str
 
 
+_FULL = Verdict(0.0, "full")
+
+
 @dataclass(frozen=True)
 class Departure:
     """The rule of one region.
@@ -83,7 +86,7 @@ class Departure:
     def look(self, room: Room) -> Verdict:
         """May those who wait leave?"""
         if room.rows >= self.size:
-            return Verdict(0.0, "full")
+            return _FULL
         if self.policy == "full":
             return self._at_the_timeout(room)
         if self.policy == "auto":
@@ -103,10 +106,9 @@ class Departure:
         if not room.coming and not room.returning:
             return 0.0
         stop_at = room.first_at + self.timeout_s
-        arrivals = list(room.returning)
-        if room.now < stop_at:
-            arrivals += [min(at, stop_at) for at in room.coming]
-        arrivals.sort()
+        arrivals = sorted(room.returning)
+        if room.coming and room.now < stop_at:
+            arrivals = sorted([*arrivals, *(min(at, stop_at) for at in room.coming)])
         most = -(-(self.size - room.rows) // room.rows_per_caller)
         # What was waited already counts too: a stream of late company must not hold a batch for ever.
         since = max(room.free_since, room.first_at)

@@ -13,6 +13,8 @@ _LEAST_WEIGHT = 1 / 16
 _KEPT = 0.98
 # Below this variance of the batch sizes, a line through them says nothing.
 _LEAST_VARIANCE = 0.05
+# A run also costs that its leader and its callers are woken, seconds; where it is quicker, nobody sleeps.
+_HAND_OVER_S = 100e-6
 _USUALLY = 0.75
 _HABIT_WEIGHT = 1 / 8
 
@@ -75,14 +77,17 @@ class Cost:
 
     While all batches had one size the line cannot be told; then all of the time is
     taken for the launch, which makes the region try a larger batch, and learn.
+
+    Attributes:
+        launch_s: what each run costs however many rows it has, seconds; None while nothing is known.
     """
 
-    __slots__ = ("_launch_s", "_row_s", "_rows", "_rows_squared", "_rows_times", "_runs", "_times", "_weight")
+    __slots__ = ("_row_s", "_rows", "_rows_squared", "_rows_times", "_runs", "_times", "_weight", "launch_s")
 
     def __init__(self) -> None:
         self._runs = 0
         self._weight = self._rows = self._times = self._rows_squared = self._rows_times = 0.0
-        self._launch_s: float | None = None
+        self.launch_s: float | None = None
         self._row_s = 0.0
 
     def learn(self, rows: int, run_s: float) -> None:
@@ -90,6 +95,7 @@ class Cost:
         self._runs += 1
         if self._runs == 1:
             return
+        run_s += min(run_s, _HAND_OVER_S)
         self._weight = self._weight * _KEPT + 1
         self._rows = self._rows * _KEPT + rows
         self._times = self._times * _KEPT + run_s
@@ -97,14 +103,9 @@ class Cost:
         self._rows_times = self._rows_times * _KEPT + rows * run_s
         self._fit()
 
-    @property
-    def launch_s(self) -> float | None:
-        """What each run costs however many rows it has, seconds; None while nothing is known."""
-        return self._launch_s
-
     def run_s(self, rows: int) -> float:
         """What a run of this many rows should take, seconds; 0 while nothing is known."""
-        return (self._launch_s or 0.0) + rows * self._row_s
+        return (self.launch_s or 0.0) + rows * self._row_s
 
     def _fit(self) -> None:
         rows, run_s = self._rows / self._weight, self._times / self._weight
@@ -113,4 +114,4 @@ class Cost:
             slope = (self._rows_times / self._weight - rows * run_s) / variance
             self._row_s = min(max(slope, 0.0), run_s / rows)
         # Sizes that no longer vary keep the slope that was learned while they did.
-        self._launch_s = max(run_s - self._row_s * rows, 0.0)
+        self.launch_s = max(run_s - self._row_s * rows, 0.0)
