@@ -6,7 +6,6 @@ import pytest
 
 from ml_pipes._threads.learning import Cost, Duration, Habit
 
-
 # What a run costs beside its body, once it is longer than this: the wake-up of its callers.
 HAND_OVER_S = 0.000_1
 
