@@ -15,7 +15,7 @@ from ml_pipes._threads.batcher import Batcher
 from ml_pipes._threads.departure import Departure
 from ml_pipes._threads.fakes import FakeClock
 from ml_pipes.core import SHORT_CIRCUIT, Embed, Pipeline
-from ml_pipes.errors import BatchSizeError, DeadlineExceeded, PipelineClosed
+from ml_pipes.errors import BatchSizeError, DeadlineExceeded, PipelineClosed, QueueFull
 from ml_pipes.standard import Batch, CollectItems, Gather, PerItem, Scatter, UnBatch
 from ml_pipes.stats import PipelineStats
 
@@ -302,3 +302,27 @@ def test_figures_print_as_a_table_and_go_through_json() -> None:
     assert "4: 2" in shown
     assert "started  full 2, free 1" in shown
     assert PipelineStats.from_dict(json.loads(json.dumps(stats.to_dict())))["0:Batch"] == stats["0:Batch"]
+
+
+def test_who_is_turned_away_is_not_counted_as_dropped(start: Any) -> None:
+    entered, go_on = Event(), Event()
+
+    def model(items: list[int]) -> list[int]:
+        entered.set()
+        assert go_on.wait(timeout=20)
+        return items
+
+    pipeline: Pipeline[Any, Any] = Pipeline([Batch(1, max_waiting=1), model, UnBatch()])
+    runs = start(pipeline, 1)
+    assert entered.wait(timeout=10)
+    waits = start(pipeline, 2)
+    while not pipeline.stats()["0:Batch"].waiting:
+        pass
+    with pytest.raises(QueueFull):
+        pipeline(3)
+    go_on.set()
+    assert [runs.result(timeout=10), waits.result(timeout=10)] == [1, 2]
+
+    region = pipeline.stats()["0:Batch"]
+
+    assert (region.calls, region.rows, region.refused, region.dropped) == (2, 2, 1, 0)

@@ -169,6 +169,7 @@ class Batcher:
                 f"max_waiting={self._max_waiting}; {way_out}, or allow more"
             )
         self._tally.joined(rows)
+        ticket.came = True
 
     def _serve_alone(self, ticket: Ticket) -> None:
         """For a call from inside the own body: the runner is busy with this very caller."""
@@ -247,8 +248,9 @@ class Batcher:
     def _leave(self, ticket: Ticket) -> None:
         """Take a caller out that stops waiting; what was asked of it passes to the next."""
         with self._lock:
-            self._queues.leave(ticket)
-            self._tally.left(ticket.size - ticket.taken)
+            if ticket.came:
+                self._queues.leave(ticket)
+                self._tally.left(ticket.size - ticket.taken)
             self._watcher = None
             self._call_next(self._clock.now())
 

@@ -39,6 +39,8 @@ class Queue:
 
     def join(self, row: Row) -> None:
         """To the end of the queue."""
+        if not self._line:
+            self.held_rows, self.held_until = 0, -inf
         self._line.append(row)
         self.rows += row.size
         self.has_deadlines |= row.ticket.deadline_at != inf

@@ -74,6 +74,7 @@ class Ticket:
 
     Attributes:
         size: how many rows its items count for.
+        came: it was let in.
         taken: how many of them batches have taken.
         leads: its caller is leading a batch at the moment.
         failed_at: which item of a caller's list failed by itself; None where none did.
@@ -94,6 +95,7 @@ class Ticket:
         "_server",
         "_short_circuits",
         "batch_size",
+        "came",
         "deadline_at",
         "done",
         "ended_at",
@@ -131,6 +133,7 @@ class Ticket:
         self._short_circuits = False
         self.items = items
         self.size = len(items) if sizes is None else sum(sizes)
+        self.came = False
         self.taken = 0
         self.leads = False
         self.keys = keys
