@@ -137,7 +137,8 @@ class OperatorDescription:
 def get_operator_name(operator: Any) -> str:
     """A function's or a class's ``__name__``, else the name of the object's class."""
     if inspect.isroutine(operator) or inspect.isclass(operator):
-        return operator.__name__
+        # A partial is a routine from Python 3.14 on, and has no name.
+        return str(getattr(operator, "__name__", type(operator).__name__))
     return type(operator).__name__
 
 

@@ -19,6 +19,7 @@ from ml_pipes._engine.record import NO_RECORD, Recorder
 from ml_pipes._engine.run import run
 from ml_pipes._engine.way import CallWay, Way, first_place
 from ml_pipes._threads.deadline import check_deadline, deadline_at, due_within
+from ml_pipes._threads.guard import give_back_all
 from ml_pipes._threads.owned import CLOSED, Owned
 from ml_pipes._threads.turnstile import Turnstile
 from ml_pipes.context import ContextOp
@@ -304,14 +305,18 @@ def inline(pipeline: Pipeline[InputT, OutputT]) -> Inline[InputT, OutputT]:
 
 def _run_on_a_way(plan: Plan, value: Any, collector: TraceCollector | None) -> Any:
     """A call in which callers meet: those who wait know that this one comes."""
-    place = first_place(plan.meetings)
-    if place is None:
-        return _run(plan, value, collector, None)
-    way = CallWay(plan, place)
+    way: CallWay | None = None
     try:
+        place = first_place(plan.meetings)
+        if place is not None:
+            way = CallWay(plan, place)
         return _run(plan, value, collector, way)
+    except BaseException:
+        give_back_all()
+        raise
     finally:
-        way.end()
+        if way is not None:
+            way.end()
 
 
 def _run(plan: Plan, value: Any, collector: TraceCollector | None, way: Way | None) -> Any:

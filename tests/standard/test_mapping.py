@@ -137,9 +137,7 @@ def test_what_cannot_be_called_is_refused(make: Any, fn: Any) -> None:
         make(fn)
 
 
-@pytest.mark.parametrize(
-    "fn", [State, Counted, functools.partial(functools.partial, double), math.hypot, range, complex]
-)
+@pytest.mark.parametrize("fn", [State, Counted, functools.partial(functools.partial, double), range, complex])
 def test_classes_and_functions_with_options_will_do_too(fn: Any) -> None:
     assert Map(fn)(3) is not None
 

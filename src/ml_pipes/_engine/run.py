@@ -19,6 +19,7 @@ from ml_pipes._engine.way import Approach, Way, first_place
 from ml_pipes._threads.clock import now
 from ml_pipes._threads.crew import Worker
 from ml_pipes._threads.deadline import deadline_at, exceeded
+from ml_pipes._threads.guard import give_back_all
 from ml_pipes._threads.owned import Owned
 from ml_pipes._threads.ticket import Ticket
 from ml_pipes.context import Context
@@ -142,6 +143,7 @@ def run(
             if value is SHORT_CIRCUIT:
                 return value
     except BaseException as error:
+        give_back_all()
         # The iterator knows how many steps are left, so the loop need not count.
         _note(plan.steps[max(len(plan.steps) - length_hint(steps), 1) - 1], error)
         raise
@@ -158,6 +160,7 @@ def _run_watched(plan: Plan, value: Any, record: Recorder | NoRecord, way: Way |
                 _stop(started - due_at)
             value = _advance(step, value, frame)
         except BaseException as error:
+            give_back_all()
             record.add(step, started, None, error=True)
             _note(step, error)
             raise

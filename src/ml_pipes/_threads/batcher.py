@@ -7,7 +7,6 @@ traces.
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Hashable, Sequence
 from math import inf
 from typing import Any
@@ -16,6 +15,7 @@ from ml_pipes._threads.clock import CLOCK, Clock, Gate
 from ml_pipes._threads.company import Company, Traveller
 from ml_pipes._threads.deadline import exceeded
 from ml_pipes._threads.departure import Departure, Room, Verdict
+from ml_pipes._threads.guard import guard
 from ml_pipes._threads.learning import Cost
 from ml_pipes._threads.owned import CLOSED
 from ml_pipes._threads.queues import Queue, Queues
@@ -64,7 +64,7 @@ class Batcher:
         self._max_concurrency = max_concurrency
         self._max_waiting = inf if max_waiting is None else max_waiting
         self._isolate = isolate
-        self._lock = threading.Lock()
+        self._lock = guard()
         self._queues = Queues()
         self._runs: list[Run] = []
         self._closed = False

@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable
 from functools import partial
 from typing import TypeVar
 
+from ml_pipes._threads.guard import guard
 from ml_pipes._threads.job import Approach, Job, Worker, one_by_one
 from ml_pipes._threads.tally import ItemTally
 from ml_pipes.stats import RegionStats
@@ -31,7 +32,7 @@ class _Hands:
         self.calls: queue.SimpleQueue[Job | None] = queue.SimpleQueue()
         self.busy: set[int] = set()
         self._name = name
-        self._lock = threading.Lock()
+        self._lock = guard()
         self._threads: list[threading.Thread] = []
         self._dismissed = False
 

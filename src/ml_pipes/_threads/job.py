@@ -15,6 +15,7 @@ from typing import Any, Protocol
 from ml_pipes._threads.clock import Gate, now
 from ml_pipes._threads.company import Traveller
 from ml_pipes._threads.deadline import deadline_at, exceeded
+from ml_pipes._threads.guard import give_back
 
 __all__ = ["Approach", "Job", "Worker", "one_by_one"]
 
@@ -98,7 +99,7 @@ class Job:
         # One thread draws at a time, so the source has a context of its own to run in.
         self._source_context = self._context.copy()
         # Held for moments only: not while the source is drawn from, which may take its time.
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
         self._drawing = False
         # Helpers that did not wait for the source: whoever has drawn from it calls them again.
         self._away = 0
@@ -174,6 +175,7 @@ class Job:
         """Drop items, results and errors: helpers that were busy elsewhere may still have the job queued."""
         with self._lock:
             self._end()
+        give_back(self._lock)  # not one of the guards: there is a job per call
         self._items, self._call = iter(()), _nothing
         self.call_again = _nothing
         self._results, self._failures = {}, {}

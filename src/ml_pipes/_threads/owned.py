@@ -6,11 +6,11 @@ Knows when to make it. Knows nothing of what it is.
 from __future__ import annotations
 
 import os
-import threading
 import weakref
 from collections.abc import Callable
 from typing import Any, Final, TypeVar
 
+from ml_pipes._threads.guard import guard
 from ml_pipes.errors import PipelineClosed
 
 __all__ = ["CLOSED", "Owned"]
@@ -31,7 +31,7 @@ class Owned:
         self._made: Any = None
         self._was: Any = None
         self._closed = False
-        self._lock = threading.Lock()
+        self._lock = guard()
         _all.add(self)
 
     def get(self, make: Callable[[], OwnedT]) -> OwnedT:
@@ -68,7 +68,7 @@ class Owned:
 
     def _forget(self) -> None:
         self._made = None
-        self._lock = threading.Lock()
+        self._lock = guard()
 
 
 def _forget_all() -> None:

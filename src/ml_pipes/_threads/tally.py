@@ -5,9 +5,9 @@ Knows counts and seconds. Knows nothing of when a batch leaves or of what items 
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Iterable
 
+from ml_pipes._threads.guard import guard
 from ml_pipes.stats import Histogram, RegionStats
 
 __all__ = ["BatchTally", "ItemTally"]
@@ -117,7 +117,7 @@ class ItemTally:
         self._label = label
         # A signal's handler, or the end of a stream that the garbage collector finds, can come in the middle
         # of an update on the same thread: it must not wait for itself.
-        self._lock = threading.RLock()
+        self._lock = guard()
         self._calls = self._rows = self._running = self._dropped = self._errors = 0
         self._run = Histogram()
 

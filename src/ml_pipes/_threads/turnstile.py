@@ -13,6 +13,7 @@ from math import inf
 
 from ml_pipes._threads.clock import now
 from ml_pipes._threads.deadline import deadline_at, exceeded
+from ml_pipes._threads.guard import Guard, guard
 
 __all__ = ["Turnstile"]
 
@@ -33,7 +34,7 @@ class Turnstile:
     __slots__ = ("__weakref__", "lock")
 
     def __init__(self) -> None:
-        self.lock = threading.Lock()
+        self.lock = guard()
         _all.add(self)
 
     def passage(self, place: str) -> AbstractContextManager[object]:
@@ -57,7 +58,7 @@ class _Passage:
 
     __slots__ = ("_at", "_lock", "_place")
 
-    def __init__(self, lock: threading.Lock, at: float, place: str) -> None:
+    def __init__(self, lock: Guard, at: float, place: str) -> None:
         self._lock = lock
         self._at = at
         self._place = place
@@ -74,7 +75,7 @@ class _Passage:
 def _free_all() -> None:
     # The child of a fork has one thread; whoever was inside is not there to leave.
     for turnstile in list(_all):
-        turnstile.lock = threading.Lock()
+        turnstile.lock = guard()
 
 
 if hasattr(os, "register_at_fork"):
