@@ -243,12 +243,11 @@ def learn_that_both_return(room: Room) -> None:
     """Callers 1 and 2 are served together and are back after half a millisecond, some times."""
     for _ in range(6):
         other = room.set_out(2)
-        calls = [room.call(1), other.arrive()]
+        room.clock.advance(0.0001)
+        call = room.call(1)
+        room.clock.until_sleeping(1)
+        calls = [call, other.arrive()]
         room.model.until_running()
-        if len(room.model.batches[-1]) == 1:
-            room.clock.until_sleeping(1)
-            room.model.end()
-            room.model.until_running()
         room.model.end()
         for call in calls:
             call.result(timeout=5)

@@ -181,7 +181,7 @@ def _arity(operator: Any, label: str) -> int:
     name = get_operator_name(operator)
     if inspect.isclass(operator) and (hasattr(operator, "describe") or issubclass(operator, _KINDS)):
         raise SignatureError(f"{label} is the class, not an operator; write {name}(...)")
-    is_named = (inspect.isroutine(operator) or inspect.isclass(operator)) and name.isidentifier()
+    is_named = name.isidentifier() and getattr(operator, "__name__", None) == name
     way_out = f"; wrap it: lambda value: {name if is_named else 'step'}(value)"
     try:
         parameters = inspect.signature(operator).parameters.values()
