@@ -241,8 +241,14 @@ def _back_after(room: Room, waiting: dict[int, Any], caller: int, next_one: int)
 
 def learn_that_both_return(room: Room) -> None:
     """Callers 1 and 2 are served together and are back after half a millisecond, some times."""
+    first_on_the_way = room.set_out(98, "the way of 2")
+    room.clock.advance(0.0001)
+    alone = first_on_the_way.arrive()
+    room.model.until_running()
+    room.model.end()
+    alone.result(timeout=5)
     for _ in range(6):
-        other = room.set_out(2)
+        other = room.set_out(2, "the way of 2")
         room.clock.advance(0.0001)
         call = room.call(1)
         room.clock.until_sleeping(1)
