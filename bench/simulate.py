@@ -318,7 +318,7 @@ class _Region:
 
     def _patience_s(self) -> float:
         launch_s = self._cost.launch_s
-        return float("inf") if launch_s is None else launch_s / 2
+        return float("inf") if launch_s is None else launch_s
 
     def _end(self) -> None:
         members, self._running = self._running, []

@@ -97,3 +97,15 @@ def test_auto_leaves_in_time_for_a_deadline() -> None:
 def test_why_a_wait_for_company_ended() -> None:
     assert AUTO.look(room(3, held_rows=1)) == (0.0, "company")
     assert AUTO.look(room(2, held_rows=2)) == (0.0, "no-show")
+
+
+def test_several_free_runners_share_those_who_are_there() -> None:
+    assert AUTO.look(room(2, most=2, coming=[10.001], launch_s=1.0)) == (0.0, "share")
+    assert AUTO.look(room(1, most=2, coming=[10.001], launch_s=1.0)).wait_s == pytest.approx(0.001)
+
+
+def test_who_comes_back_later_than_half_a_launch_is_waited_for_within_the_timeout_only() -> None:
+    late = {"now": 10.75, "free_since": 10.75, "launch_s": 0.008}
+
+    assert AUTO.look(room(1, returning=[10.755], **late)) == (0.0, "alone")
+    assert AUTO.look(room(1, returning=[10.005], launch_s=0.008)).wait_s == pytest.approx(0.005)

@@ -74,7 +74,7 @@ class Batcher:
         self._watched_at = inf
         self._company = Company()
         self._cost = Cost()
-        # The longest that a batch is held for callers who may come back: half of what a launch costs.
+        # Who comes back later than this is not worth a wait: what a launch costs.
         self._patience_s = inf
         self._tally = BatchTally()
 
@@ -93,8 +93,6 @@ class Batcher:
     ) -> Ticket:
         """A place for a caller's list; it gets a list back, whichever batches its items were in."""
         return Ticket(self, items, runner, many=True, keys=keys, sizes=sizes)
-
-    # --- who is known to come -----------------------------------------------------------------
 
     def left(self, caller: int) -> None:
         """A caller was served; the next thing it may do is to come back."""
@@ -115,8 +113,6 @@ class Batcher:
             traveller.heading = None
             if self._company.forget(traveller):
                 self._call_next(self._clock.now())
-
-    # --- a caller's way -----------------------------------------------------------------------
 
     def serve(self, ticket: Ticket) -> None:
         """Block until the ticket has its outcome; other callers' batches may be led meanwhile."""
@@ -254,8 +250,6 @@ class Batcher:
             self._watcher = None
             self._call_next(self._clock.now())
 
-    # --- when a batch leaves ------------------------------------------------------------------
-
     def _is_busy(self) -> bool:
         """As many batches run as may; the lock is held."""
         if len(self._runs) >= self._max_concurrency:
@@ -291,9 +285,14 @@ class Batcher:
     def _room(self, head: Ticket, queue: Queue, now: float) -> Room:
         coming: Sequence[float] = ()
         returning: Sequence[float] = ()
-        if self._departure.policy == "auto" and queue.rows < self._departure.size:
+        most = self._departure.size
+        if self._departure.policy == "auto" and queue.rows < most:
             coming = self._company.coming(now)
             returning = self._company.returning(now)
+            free = self._max_concurrency - len(self._runs)
+            if free > 1:  # several runners are free: they share those who are here and who come
+                most = min(most, -(-(queue.rows + len(coming) + len(returning)) // free))
+        queue.most = most
         return Room(
             queue.rows,
             head.joined_at,
@@ -306,6 +305,7 @@ class Batcher:
             queue.held_rows,
             queue.held_until,
             self._leave_by(queue) if queue.has_deadlines else inf,
+            most,
         )
 
     def _leave_by(self, queue: Queue) -> float:
@@ -315,7 +315,7 @@ class Batcher:
         return queue.leave_by() - _MARGIN * self._cost.run_s(queue.rows) - _MARGIN_S
 
     def _take(self, run: Run, queue: Queue, now: float) -> None:
-        queue.take(run, self._departure.size, now)
+        queue.take(run, queue.most, now)
         self._watcher = None
         if len(self._runs) < self._max_concurrency:
             self._call_next(now)
@@ -330,8 +330,6 @@ class Batcher:
         sleeper = self._queues.sleeper(queue)
         if sleeper is not None:
             sleeper.wake()
-
-    # --- a batch ------------------------------------------------------------------------------
 
     def _lead(self, run: Run, leader: Ticket) -> None:
         """Run a batch, settle its rows whatever happens, hand over, then release the callers."""
@@ -393,5 +391,5 @@ class Batcher:
             if not run.failed:
                 self._cost.learn(run.size, run_s)
                 launch_s = self._cost.launch_s
-                self._patience_s = inf if launch_s is None else launch_s / 2
+                self._patience_s = inf if launch_s is None else launch_s
             self._tally.ran(run.reason, run.size, waits_s, run_s, run.failed)

@@ -38,6 +38,7 @@ class Room(NamedTuple):
         held_rows: how many rows there were when the wait for company began; 0 when there was none.
         held_until: how long that company was found to be worth a wait.
         leave_by: when the batch must leave for a caller's deadline to be met.
+        most: how many rows the batch is to have at most; None for the region's size.
     """
 
     rows: int
@@ -51,21 +52,20 @@ class Room(NamedTuple):
     held_rows: int = 0
     held_until: float = -inf
     leave_by: float = inf
+    most: int | None = None
 
 
 class Verdict(NamedTuple):
     """How long the batch may still wait, seconds, and why it leaves when that is 0.
 
-    Reasons: ``full``; ``alone``, one row, and nobody is known to come; ``free``, several
-    rows that came while the runner was busy; ``company``, those waited for have come;
-    ``no-show``, they have not; ``timeout``; ``deadline``, a caller's would be missed.
+    Reasons: ``full``; ``share``, its part of those that several free runners divide;
+    ``alone``, one row, and nobody is known to come; ``free``, several rows that came
+    while the runner was busy; ``company``, those waited for have come; ``no-show``, they
+    have not; ``timeout``; ``deadline``, a caller's would be missed.
     """
 
     wait_s: float
     reason: str
-
-
-_FULL = Verdict(0.0, "full")
 
 
 @dataclass(frozen=True)
@@ -85,12 +85,13 @@ class Departure:
 
     def look(self, room: Room) -> Verdict:
         """May those who wait leave?"""
-        if room.rows >= self.size:
-            return _FULL
+        most = self.size if room.most is None else room.most
+        if room.rows >= most:
+            return Verdict(0.0, "full" if most == self.size else "share")
         if self.policy == "full":
             return self._at_the_timeout(room)
         if self.policy == "auto":
-            wait_s = self._worth_waiting_s(room)
+            wait_s = self._worth_waiting_s(room, most)
             if wait_s > 0.0:
                 return Verdict(wait_s, "")
         return Verdict(0.0, self._why_now(room))
@@ -101,19 +102,17 @@ class Departure:
         reason = "deadline" if room.leave_by < room.first_at + self.timeout_s else "timeout"
         return Verdict(max(0.0, until - room.now), reason)
 
-    def _worth_waiting_s(self, room: Room) -> float:
+    def _worth_waiting_s(self, room: Room, most: int) -> float:
         """Seconds until the last arrival that pays: half a launch saved for each against a wait for some."""
         if not room.coming and not room.returning:
             return 0.0
         stop_at = room.first_at + self.timeout_s
-        arrivals = sorted(room.returning)
-        if room.coming and room.now < stop_at:
-            arrivals = sorted([*arrivals, *(min(at, stop_at) for at in room.coming)])
-        most = -(-(self.size - room.rows) // room.rows_per_caller)
         # What was waited already counts too: a stream of late company must not hold a batch for ever.
         since = max(room.free_since, room.first_at)
+        arrivals = self._arrivals(room, stop_at, since)
+        callers = -(-(most - room.rows) // room.rows_per_caller)
         until = room.now
-        for count, at in enumerate(arrivals[: int(most)], 1):
+        for count, at in enumerate(arrivals[: int(callers)], 1):
             rows = room.rows + count * room.rows_per_caller
             cost = room.rows * (at - since + _WAKE_UP_S)
             # Who was found worth a wait stays so as others come: a batch that left without the last of them
@@ -121,6 +120,16 @@ class Departure:
             if at <= room.held_until or room.launch_s is None or rows * room.launch_s / 2 > cost:
                 until = at
         return min(until, room.leave_by) - room.now
+
+    def _arrivals(self, room: Room, stop_at: float, since: float) -> list[float]:
+        """When those who are known to come should be here, sorted, as far as they may be waited for."""
+        # Past the timeout only those who come back are waited for, and for half a launch at most.
+        last_at = stop_at if room.launch_s is None else max(stop_at, since + room.launch_s / 2)
+        arrivals = [at for at in room.returning if at <= last_at]
+        if room.coming and room.now < stop_at:
+            arrivals += [min(at, stop_at) for at in room.coming]
+        arrivals.sort()
+        return arrivals
 
     def _why_now(self, room: Room) -> str:
         if room.leave_by <= room.now:

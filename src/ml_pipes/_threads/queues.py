@@ -26,15 +26,17 @@ class Queue:
         rows: how many rows wait, by the region's count.
         held_rows: how many there were when a wait for company began; 0 while there is none.
         held_until: how long they are to be waited for.
+        most: how many rows the next batch is to have at most, as of the last look.
     """
 
-    __slots__ = ("_line", "has_deadlines", "held_rows", "held_until", "rows")
+    __slots__ = ("_line", "has_deadlines", "held_rows", "held_until", "most", "rows")
 
     def __init__(self) -> None:
         self._line: deque[Row] = deque()
         self.rows = 0
         self.held_rows = 0
         self.held_until = -inf
+        self.most = 0
         self.has_deadlines = False
 
     def join(self, row: Row) -> None:
