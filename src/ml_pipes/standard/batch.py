@@ -55,8 +55,8 @@ class Batch(RegionOpener[ItemT, Any]):
             by the time in which callers usually come back, at most half of what a run's launch costs.)
             None waits for a full batch, whatever it takes, with ``policy="full"``.
         policy: see above.
-        max_concurrency: how many batches of this region may run at a time; with ``"auto"``, those that are free
-            share who is there. More than 1 is for a model that one run does not keep all CPUs busy with.
+        max_concurrency: how many batches of this region may run at a time; with ``"auto"``, those
+            that are free share who is there. More than 1 is for a model that leaves CPUs idle.
         many: each caller brings a list and gets a list. The steps see one flat list of at
             most ``size`` rows; a caller's list may be split over several batches, and share them with
             others' lists. A result that is ``SHORT_CIRCUIT`` is left out of its caller's list.
