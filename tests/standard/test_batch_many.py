@@ -256,3 +256,17 @@ def test_lists_of_32_threads_come_back_to_their_owners(start: Any, runners: int)
     assert all(thread.result(timeout=50) for thread in threads)
     assert too_large == []
     assert pipeline.stats()["0:Batch"].waiting == 0
+
+
+def test_a_caller_whose_every_item_is_dropped_goes_on_with_an_empty_list() -> None:
+    pipeline: Pipeline[Any, Any] = Pipeline(
+        [Batch(2, many=True), lambda items: [SHORT_CIRCUIT] * len(items), UnBatch()]
+    )
+
+    assert pipeline([1, 2, 3]) == []
+
+
+def test_a_body_that_short_circuits_as_a_whole_ends_the_calls_of_all_whose_items_it_had() -> None:
+    pipeline: Pipeline[Any, Any] = Pipeline([Batch(2, many=True), lambda items: SHORT_CIRCUIT, UnBatch()])
+
+    assert pipeline([1, 2, 3]) is SHORT_CIRCUIT

@@ -175,9 +175,7 @@ class Many(Node):
 
     def expect(self, value: Value, kept: dict[str, Value]) -> Value:
         results = [self.inner.run(item) for item in value]
-        kept_items = [result for result in results if result is not SHORT_CIRCUIT]
-        # A caller whose every item drops drops too; one that brought none goes on with none.
-        return kept_items if kept_items or not value else SHORT_CIRCUIT
+        return [result for result in results if result is not SHORT_CIRCUIT]
 
 
 def _batch(node: Batched | Many, options: dict[str, Any], made: Made) -> list[Any]:
