@@ -339,8 +339,17 @@ def test_shapes_that_do_not_belong_together_are_an_error(
         step()(TensorRegistry({"masks": masks[:, None], "boxes": np.zeros((2, 4))}), _SAME)
     with pytest.raises(ValueError, match=rf"{step.__name__}: the masks have no pixels"):
         step()(TensorRegistry({"masks": masks[:, :0], "boxes": np.zeros((2, 4))}), _SAME)
-    with pytest.raises(ValueError, match=rf"{step.__name__}: mask_threshold must be a number, got nan"):
-        step(mask_threshold=float("nan"))
+
+
+@pytest.mark.parametrize("step", [ProjectMasks, ProjectRoIMasks])
+@pytest.mark.parametrize("threshold", [float("nan"), float("inf"), -float("inf")])
+def test_a_threshold_that_is_no_finite_number_is_refused_when_built(
+    step: type[ProjectMasks | ProjectRoIMasks], threshold: float
+) -> None:
+    with pytest.raises(
+        ValueError, match=rf"{step.__name__}: mask_threshold must be a finite number, got {threshold}"
+    ):
+        step(mask_threshold=threshold)
 
 
 @pytest.mark.parametrize("step", [ProjectMasks, ProjectRoIMasks])

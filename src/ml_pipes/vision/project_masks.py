@@ -108,7 +108,7 @@ class ProjectMasks:
         """Read ``masks`` and ``boxes`` (those in pixels of the original), write ``masks``.
 
         Raises:
-            ValueError: ``mask_threshold`` is NaN.
+            ValueError: ``mask_threshold`` is infinite or NaN.
         """
         self.masks = masks
         self.boxes = boxes
@@ -130,7 +130,7 @@ class ProjectRoIMasks:
         """Read ``masks`` and ``boxes`` (those in pixels of the resized picture), write ``masks``.
 
         Raises:
-            ValueError: ``mask_threshold`` is NaN.
+            ValueError: ``mask_threshold`` is infinite or NaN.
         """
         self.masks = masks
         self.boxes = boxes
@@ -224,8 +224,8 @@ def _finite(values: Array) -> Array:
 
 
 def _checked_threshold(owner: str, mask_threshold: float) -> float:
-    if np.isnan(mask_threshold):
-        raise ValueError(f"{owner}: mask_threshold must be a number, got nan")
+    if not np.isfinite(mask_threshold):
+        raise ValueError(f"{owner}: mask_threshold must be a finite number, got {mask_threshold}")
     return mask_threshold
 
 
