@@ -7,6 +7,7 @@ import pytest
 
 from ml_pipes.tensor import TensorRegistry
 from ml_pipes.vision import DrawBoxes, ImagePayload
+from ml_pipes.vision.labels import LabelMap
 
 _GREEN, _BLUE, _RED = [0, 255, 0], [255, 0, 0], [0, 0, 255]
 
@@ -81,6 +82,27 @@ def test_labels_are_the_class_and_the_score() -> None:
     assert step._label(0.874, 2) == "2 0.87"
     assert step._label(0.874, -1) == "-1 0.87"
     assert step._label(0.874, None) == "0.87"
+
+
+def test_names_may_come_from_a_map_with_gaps_and_text_is_no_list_of_names() -> None:
+    step = DrawBoxes(class_names=LabelMap({18: "dog", 19: ""}))
+
+    assert step._label(0.874, 18) == "dog 0.87"
+    assert step._label(0.874, 19) == " 0.87"
+    assert step._label(0.874, 1) == "1 0.87"
+    with pytest.raises(
+        TypeError, match=r"DrawBoxes: class_names must be a list of names, a dict .* got 'dog'"
+    ):
+        DrawBoxes(class_names="dog")
+
+
+def test_a_class_that_is_no_number_is_labelled_with_the_score_alone() -> None:
+    found = _found([20, 40, 150, 90])
+
+    drawn, _ = DrawBoxes()(_picture(), found.replace(classes=np.array([np.nan])))
+    alone, _ = DrawBoxes(classes=None)(_picture(), found)
+
+    assert drawn == alone
 
 
 def test_without_classes_the_score_alone_is_drawn() -> None:

@@ -19,6 +19,9 @@ from ml_pipes.vision.types import ImagePayload
 __all__ = ["BlendImages"]
 
 _DTYPES = ("uint8", "uint16", "float16", "float32", "float64")
+# OpenCV does not mix float16, and rounds in float32: not finely enough for 16 bits.
+_COMPUTED = {"float16": "float32", "uint16": "float64"}
+_WHITE_OF_16_BITS = 65535
 # Colour spaces that differ in the order of red and blue alone, and that order.
 _SWAPPED = {
     ("BGR", "RGB"): [2, 1, 0],
@@ -55,10 +58,12 @@ class BlendImages:
         base, overlay = source_image.array, _in_order_of(source_image, overlay_image)
         if base.size == 0:
             return ImagePayload(base.copy(), source_image.color_space, source_image.layout)
-        computed = np.float32 if base.dtype == np.float16 else base.dtype  # OpenCV does not mix float16
+        computed = _COMPUTED.get(source_image.dtype, source_image.dtype)
         # As rows of numbers, since OpenCV takes the last axis of three for channels and allows but a few.
         rows = [picture.astype(computed, copy=False).reshape(len(base), -1) for picture in (base, overlay)]
         mixed = cv2.addWeighted(rows[0], self.base_weight, rows[1], self.overlay_weight, 0)
+        if base.dtype == np.uint16:
+            mixed = np.clip(np.rint(mixed), 0, _WHITE_OF_16_BITS)
         with np.errstate(over="ignore"):  # what is beyond float16 is infinite
             pixels = mixed.reshape(base.shape).astype(base.dtype, copy=False)
         return ImagePayload(pixels, source_image.color_space, source_image.layout)

@@ -174,7 +174,6 @@ def _sample(density: Array, rows: _Axis, columns: _Axis, interpolation: int) -> 
         density = density @ columns.gathered.astype(density.dtype).T
     inside = density[rows.first : rows.last, columns.first : columns.last]
     total = float(inside.sum(dtype=np.float64))
-    size = (columns.pixels, rows.pixels)
     if interpolation == cv2.INTER_AREA:
         interpolation = cv2.INTER_LINEAR
     if interpolation == cv2.INTER_NEAREST:
@@ -182,11 +181,21 @@ def _sample(density: Array, rows: _Axis, columns: _Axis, interpolation: int) -> 
         at = (np.minimum(axis.places.astype(int), axis.last - axis.first - 1) for axis in (rows, columns))
         return total, inside[np.ix_(*at)]
     if rows.whole and columns.whole:
-        return total, cv2.resize(inside, size, interpolation=interpolation)
-    # Not cv2.resize: it would stretch the cells at the edge, which lie in the picture partly, onto it.
+        return total, cv2.resize(inside, (columns.pixels, rows.pixels), interpolation=interpolation)
+    return total, _warp(inside, rows, columns, interpolation)
+
+
+def _warp(inside: Array, rows: _Axis, columns: _Axis, interpolation: int) -> Array:
+    """Sample cells of which those at the edge lie in the picture partly; cv2.resize would stretch them."""
     there = np.array([[columns.step, 0, columns.places[0] - 0.5], [0, rows.step, rows.places[0] - 0.5]])
+    # In float32, since OpenCV 5.0 gives zeros for cubic in float64; shares of the peak fit it.
+    peak = inside.max() or inside.dtype.type(1)
+    shares = (inside / peak).astype(np.float32, copy=False)
     flags = interpolation | cv2.WARP_INVERSE_MAP
-    return total, cv2.warpAffine(inside, there, size, flags=flags, borderMode=cv2.BORDER_REPLICATE)
+    size = (columns.pixels, rows.pixels)
+    warped = cv2.warpAffine(shares, there, size, flags=flags, borderMode=cv2.BORDER_REPLICATE)
+    scaled: Array = warped.astype(inside.dtype, copy=False) * peak
+    return scaled
 
 
 @Operator

@@ -1,0 +1,55 @@
+"""Classes are called by names from a list, a dict or an object of JSON."""
+
+from __future__ import annotations
+
+import pickle
+
+import pytest
+
+from ml_pipes.vision.labels import LabelMap
+
+
+@pytest.mark.parametrize(
+    "names", [["person", "dog"], ("person", "dog"), {0: "person", 1: "dog"}, {"0": "person", "1": "dog"}]
+)
+def test_names_come_from_a_list_or_a_dict(names: list[str]) -> None:
+    labels = LabelMap(names)
+
+    assert dict(labels) == {0: "person", 1: "dog"}
+    assert labels[1] == "dog"
+    assert len(labels) == 2
+
+
+def test_numbers_may_have_gaps_and_a_missing_one_has_no_name() -> None:
+    labels = LabelMap({18: "dog", 1: "person"})
+
+    assert list(labels) == [18, 1]
+    assert labels.get(2) is None
+    assert -1 not in labels
+
+
+def test_it_is_equal_to_a_dict_of_the_same_and_does_not_follow_its_source() -> None:
+    source = {0: "person"}
+    labels = LabelMap(source)
+
+    source[1] = "dog"
+
+    assert labels == {0: "person"}
+    assert pickle.loads(pickle.dumps(labels)) == labels
+    assert repr(labels) == "LabelMap({0: 'person'})"
+
+
+@pytest.mark.parametrize(
+    ("names", "error", "message"),
+    [
+        ("person", TypeError, "names must be a list of names or a dict from number to name, got 'person'"),
+        (5, TypeError, "got 5"),
+        ([1], TypeError, "the name of class 0 must be text, got 1"),
+        ({"dog": "x"}, ValueError, "a class number must be a whole number, got 'dog'"),
+        ({1.5: "x"}, ValueError, "got 1.5"),
+        ({1: "x", "1": "y"}, ValueError, "class 1 is there twice"),
+    ],
+)
+def test_what_gives_no_names_is_refused(names: list[str], error: type[Exception], message: str) -> None:
+    with pytest.raises(error, match=f"LabelMap: .*{message}"):
+        LabelMap(names)
