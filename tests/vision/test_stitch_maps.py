@@ -38,7 +38,9 @@ def test_what_was_cut_into_tiles_is_whole_again(
     tiles, rects = Tile(slice_wh, overlap_wh, edge=edge)(ImagePayload(pixels))
     arrays = [tile.array for tile in tiles]
 
-    assert np.array_equal(stitch_maps(arrays, rects, channels_last=True), pixels)
+    whole = stitch_maps(arrays, rects, channels_last=True)
+    assert np.array_equal(whole, pixels)
+    assert whole.flags.c_contiguous
     planes = stitch_maps([array.transpose(2, 0, 1) for array in arrays], rects)
     assert np.array_equal(planes, pixels.transpose(2, 0, 1))
     assert np.array_equal(stitch_maps([array[..., 0] for array in arrays], rects), pixels[..., 0])

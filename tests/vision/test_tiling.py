@@ -335,6 +335,15 @@ def test_a_missing_tensor_is_an_error_that_names_the_tile() -> None:
         step([_found([], scores=np.zeros(0)), _found([])], [_RECT, _RECT])
 
 
+def test_what_is_no_registry_is_an_error_that_names_the_tile() -> None:
+    step = Stitch()
+
+    with pytest.raises(
+        StepInputError, match=r"^Stitch: wanted a TensorRegistry for each tile, got dict for tile 1"
+    ):
+        step([_found([]), {}], [_RECT, _RECT])  # type: ignore[list-item] # the mistake that is tested
+
+
 def test_names_that_cannot_be_meant_are_refused_when_built() -> None:
     with pytest.raises(TypeError, match=r"points must be a tuple of names, got 'eyes'; write \('eyes',\)"):
         Stitch(points="eyes")  # type: ignore[arg-type] # the mistake that is tested

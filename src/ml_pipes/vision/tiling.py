@@ -5,20 +5,20 @@ Knows pixels, boxes and where tiles lie. Knows nothing of models, and of which b
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import product
 from typing import Literal, get_args
 
 import numpy as np
 
-from ml_pipes.errors import MissingNameError
+from ml_pipes.errors import MissingNameError, StepInputError
 from ml_pipes.operator import Operator
 from ml_pipes.tensor._names import checked_names, takes
 from ml_pipes.tensor.types import Array, TensorRegistry
 from ml_pipes.vision.types import ImagePayload
 
-__all__ = ["Stitch", "Tile", "TileEdge", "TileRect", "tile_rects"]
+__all__ = ["Stitch", "Tile", "TileEdge", "TileRect", "tensors_of_tiles", "tile_rects"]
 
 TileEdge = Literal["inward", "cut"]
 
@@ -71,6 +71,41 @@ def tile_rects(
         for length, side, overlap in zip(size_wh, slice_wh, overlap_wh, strict=True)
     )
     return [TileRect(x1, y1, x2, y2) for (y1, y2), (x1, x2) in product(rows, columns)]
+
+
+def tensors_of_tiles(
+    owner: str, registries: Sequence[TensorRegistry], rects: Sequence[TileRect], names: Sequence[str]
+) -> list[dict[str, Array]]:
+    """Give the named tensors of each tile.
+
+    Args:
+        owner: the operator that asks, for the words of an error.
+        registries: what was made of each tile.
+        rects: where each tile lies.
+        names: the tensors to take.
+
+    Raises:
+        ValueError: not one registry for each tile, or no tile at all.
+        StepInputError: something that is no registry.
+        MissingNameError: a tensor is not there.
+    """
+    if len(registries) != len(rects):
+        raise ValueError(
+            f"{owner}: wanted one TensorRegistry per TileRect, got {len(registries)} for {len(rects)} tiles"
+        )
+    if not registries:
+        raise ValueError(f"{owner}: wanted at least one tile registry, got none")
+    tensors = []
+    for at, registry in enumerate(registries):
+        if not isinstance(registry, TensorRegistry):
+            raise StepInputError(
+                f"{owner}: wanted a TensorRegistry for each tile, got {type(registry).__name__} for tile {at}"
+            )
+        try:
+            tensors.append({name: registry[name] for name in names})
+        except MissingNameError as missing:
+            raise MissingNameError(f"{owner}: in tile {at}: {missing}") from None
+    return tensors
 
 
 @Operator
@@ -167,31 +202,22 @@ class Stitch:
         Raises:
             ValueError: not one registry for each tile, no tile at all, or a tensor that does not go with
                 its boxes.
+            StepInputError: something that is no registry.
             MissingNameError: a tensor is not there.
         """
-        if len(registries) != len(tile_rects):
-            raise ValueError(
-                f"Stitch: wanted one TensorRegistry per TileRect, got {len(registries)} for "
-                f"{len(tile_rects)} tiles"
-            )
-        if not registries:
-            raise ValueError("Stitch: wanted at least one tile registry, got none")
+        names = (self.boxes, *self.srcs, *self.points, *self.masks)
+        tensors = tensors_of_tiles("Stitch", registries, tile_rects, names)
         canvas_hw = (max(rect.y2 for rect in tile_rects), max(rect.x2 for rect in tile_rects))
         parts = [
-            self._moved(at, registry, rect, canvas_hw)
-            for at, (registry, rect) in enumerate(zip(registries, tile_rects, strict=True))
+            self._moved(at, arrays, rect, canvas_hw)
+            for at, (arrays, rect) in enumerate(zip(tensors, tile_rects, strict=True))
         ]
         return TensorRegistry({name: _joined(name, [part[name] for part in parts]) for name in parts[0]})
 
     def _moved(
-        self, at: int, registry: TensorRegistry, rect: TileRect, canvas_hw: tuple[int, int]
+        self, at: int, arrays: dict[str, Array], rect: TileRect, canvas_hw: tuple[int, int]
     ) -> dict[str, Array]:
         """The named tensors of one tile, in the picture's frame."""
-        names = (self.boxes, *self.srcs, *self.points, *self.masks)
-        try:
-            arrays = {name: registry[name] for name in names}
-        except MissingNameError as missing:
-            raise MissingNameError(f"Stitch: in tile {at}: {missing}") from None
         boxes = arrays[self.boxes]
         if boxes.ndim != 2 or boxes.shape[1] != 4:
             raise ValueError(f"Stitch: boxes must be (N, 4), got {boxes.shape} in tile {at}")
@@ -201,16 +227,16 @@ class Stitch:
                     f"Stitch: {name!r} of shape {array.shape} must align with boxes, of which tile {at} "
                     f"has {len(boxes)}"
                 )
-        arrays[self.boxes] = _shifted(boxes, (rect.x1, rect.y1, rect.x1, rect.y1))
+        moved = {**arrays, self.boxes: _shifted(boxes, (rect.x1, rect.y1, rect.x1, rect.y1))}
         for name in self.points:
             if arrays[name].ndim < 2 or arrays[name].shape[-1] != 2:
                 raise ValueError(
                     f"Stitch: points {name!r} must be (N, ..., 2) x y, got {arrays[name].shape} in tile {at}"
                 )
-            arrays[name] = _shifted(arrays[name], (rect.x1, rect.y1))
+            moved[name] = _shifted(arrays[name], (rect.x1, rect.y1))
         for name in self.masks:
-            arrays[name] = _placed(name, arrays[name], rect, canvas_hw)
-        return arrays
+            moved[name] = _placed(name, arrays[name], rect, canvas_hw)
+        return moved
 
 
 def _spans(length: int, side: int, overlap: int, edge: TileEdge) -> list[tuple[int, int]]:
