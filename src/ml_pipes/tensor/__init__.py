@@ -5,6 +5,13 @@ Knows NumPy. Knows nothing of images, models or how a pipeline runs.
 
 try:
     from ml_pipes.tensor.collate import Collate, collate
+    from ml_pipes.tensor.masks import (
+        ApplyTensorMask,
+        BinarizeTensor,
+        BinarizeTensorByThreshold,
+        CreateTensorMask,
+        CreateTensorMaskByThreshold,
+    )
     from ml_pipes.tensor.maths import (
         ArgMax,
         AsType,
@@ -37,9 +44,14 @@ except ModuleNotFoundError as missing:
     ) from missing
 
 __all__ = [
+    "ApplyTensorMask",
     "ArgMax",
     "AsType",
+    "BinarizeTensor",
+    "BinarizeTensorByThreshold",
     "Collate",
+    "CreateTensorMask",
+    "CreateTensorMaskByThreshold",
     "FilterTensors",
     "GatherRows",
     "GatherScores",

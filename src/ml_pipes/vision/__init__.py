@@ -4,6 +4,7 @@ Knows NumPy, OpenCV and the tensor room. Knows nothing of models, or of inspecti
 """
 
 try:
+    from ml_pipes.vision.blend import BlendImages
     from ml_pipes.vision.boxes import (
         ConvertBoxFormat,
         FilterTensorsByScore,
@@ -18,8 +19,37 @@ try:
     from ml_pipes.vision.centerface import DecodeCenterFace, Faces, decode_centerface
     from ml_pipes.vision.codec import Decode, LoadFile, decode_image
     from ml_pipes.vision.colour import ConvertColorSpace, Normalize
+    from ml_pipes.vision.density import (
+        ClampDensity,
+        DensityToHeatmap,
+        DrawDensityOverlay,
+        ProjectDensityMap,
+        SumDensity,
+        clamp_density,
+        heat_levels,
+        project_density,
+    )
     from ml_pipes.vision.draw import DrawBoxes
+    from ml_pipes.vision.draw_masks import DrawMasks
+    from ml_pipes.vision.filters import FilterTensorsByBoxArea, FilterTensorsByClasses
+    from ml_pipes.vision.labels import LabelMap
+    from ml_pipes.vision.log import LogDetections
+    from ml_pipes.vision.masks import (
+        FilterTensorsByMasksArea,
+        MasksToBoxes,
+        MeanMaskScores,
+        ReconstructMasks,
+        ResizeMasks,
+        WeightMasksByScores,
+        mask_areas,
+        masks_to_boxes,
+        mean_mask_scores,
+        reconstruct_masks,
+        resize_masks,
+        weight_masks,
+    )
     from ml_pipes.vision.nms import NMS, nms
+    from ml_pipes.vision.project_masks import ProjectMasks, ProjectRoIMasks, project_masks, project_roi_masks
     from ml_pipes.vision.resize import Resize
     from ml_pipes.vision.save import SaveImage
     from ml_pipes.vision.types import ImagePayload, ResizeTransform
@@ -33,27 +63,57 @@ except ImportError as missing:
 
 __all__ = [
     "NMS",
+    "BlendImages",
+    "ClampDensity",
     "ConvertBoxFormat",
     "ConvertColorSpace",
     "Decode",
     "DecodeCenterFace",
+    "DensityToHeatmap",
     "DrawBoxes",
+    "DrawDensityOverlay",
+    "DrawMasks",
     "Faces",
+    "FilterTensorsByBoxArea",
+    "FilterTensorsByClasses",
+    "FilterTensorsByMasksArea",
     "FilterTensorsByScore",
     "ImagePayload",
+    "LabelMap",
     "LoadFile",
+    "LogDetections",
+    "MasksToBoxes",
+    "MeanMaskScores",
     "Normalize",
     "ProjectBoxes",
+    "ProjectDensityMap",
+    "ProjectMasks",
     "ProjectPoints",
+    "ProjectRoIMasks",
+    "ReconstructMasks",
     "Resize",
+    "ResizeMasks",
     "ResizeTransform",
     "SaveImage",
+    "SumDensity",
+    "WeightMasksByScores",
     "box_areas",
     "box_ious",
+    "clamp_density",
     "convert_boxes",
     "decode_centerface",
     "decode_image",
+    "heat_levels",
+    "mask_areas",
+    "masks_to_boxes",
+    "mean_mask_scores",
     "nms",
     "project_boxes",
+    "project_density",
+    "project_masks",
     "project_points",
+    "project_roi_masks",
+    "reconstruct_masks",
+    "resize_masks",
+    "weight_masks",
 ]
