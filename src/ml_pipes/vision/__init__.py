@@ -48,10 +48,13 @@ try:
         resize_masks,
         weight_masks,
     )
+    from ml_pipes.vision.merge import NMM, box_overlaps, merge_boxes
     from ml_pipes.vision.nms import NMS, nms
     from ml_pipes.vision.project_masks import ProjectMasks, ProjectRoIMasks, project_masks, project_roi_masks
     from ml_pipes.vision.resize import Resize
     from ml_pipes.vision.save import SaveImage
+    from ml_pipes.vision.stitch_maps import StitchMaps, stitch_maps
+    from ml_pipes.vision.tiling import Stitch, Tile, TileRect, tile_rects
     from ml_pipes.vision.types import ImagePayload, ResizeTransform
 except ImportError as missing:
     if missing.name not in {"numpy", "cv2"}:
@@ -62,6 +65,7 @@ except ImportError as missing:
     ) from missing
 
 __all__ = [
+    "NMM",
     "NMS",
     "BlendImages",
     "ClampDensity",
@@ -95,10 +99,15 @@ __all__ = [
     "ResizeMasks",
     "ResizeTransform",
     "SaveImage",
+    "Stitch",
+    "StitchMaps",
     "SumDensity",
+    "Tile",
+    "TileRect",
     "WeightMasksByScores",
     "box_areas",
     "box_ious",
+    "box_overlaps",
     "clamp_density",
     "convert_boxes",
     "decode_centerface",
@@ -107,6 +116,7 @@ __all__ = [
     "mask_areas",
     "masks_to_boxes",
     "mean_mask_scores",
+    "merge_boxes",
     "nms",
     "project_boxes",
     "project_density",
@@ -115,5 +125,7 @@ __all__ = [
     "project_roi_masks",
     "reconstruct_masks",
     "resize_masks",
+    "stitch_maps",
+    "tile_rects",
     "weight_masks",
 ]
