@@ -12,6 +12,7 @@ import numpy as np
 import onnx
 import pytest
 
+from ml_pipes._demo.assets import Asset, find_asset
 from ml_pipes.core import Pipeline
 from ml_pipes.onnx import Extract, Infer
 from ml_pipes.standard import Batch, CollectItems, Gather, PerItem, Pick, Recall, Scatter, Store, UnBatch
@@ -37,6 +38,20 @@ pytestmark = pytest.mark.models
 HERE = Path(__file__).parent
 REFERENCE = json.loads((HERE / "rapidocr_reference.json").read_text(encoding="utf-8"))
 PAGES = list(REFERENCE["pages"])
+DETECTOR = Asset(
+    "PP-OCR's detector's weights",
+    "rapidocr==3.10.0",
+    "rapidocr/models/PP-OCRv6_det_small.onnx",
+    "Apache-2.0",
+    "090f04abcd9d9a7498bc4ebf677e4cb9bdce1fe4197ddb7e529f1ef44e1ff94f",
+)
+RECOGNISER = Asset(
+    "PP-OCR's recogniser's weights",
+    "rapidocr==3.10.0",
+    "rapidocr/models/PP-OCRv6_rec_small.onnx",
+    "Apache-2.0",
+    "6f327246b50388f3c176ae304bd95767ea6dc0c9ae92153ef8cbe210b3c14884",
+)
 HALF = (0.5, 0.5, 0.5)
 WIDEST_OF_A_BATCH, BUCKETS = "each as wide as the widest of its batch", "each in a bucket of its own width"
 WAYS = (WIDEST_OF_A_BATCH, BUCKETS)
@@ -97,16 +112,12 @@ def read(request, detector: Path, recogniser: Path) -> dict[str, list[dict[str, 
 
 @pytest.fixture(scope="module")
 def detector() -> Path:
-    return _of_rapidocr("PP-OCRv6_det_small.onnx")
+    return find_asset(DETECTOR)
 
 
 @pytest.fixture(scope="module")
 def recogniser() -> Path:
-    return _of_rapidocr("PP-OCRv6_rec_small.onnx")
-
-
-def _of_rapidocr(name: str) -> Path:
-    return Path(str(importlib.metadata.distribution("rapidocr").locate_file(f"rapidocr/models/{name}")))
+    return find_asset(RECOGNISER)
 
 
 @pytest.mark.parametrize("name", PAGES)

@@ -99,6 +99,19 @@ def test_outside_the_picture_its_edge_is_repeated() -> None:
     np.testing.assert_array_equal(crop[:, 5:], pixels[:10, :10])
 
 
+@pytest.mark.parametrize("left", [0, 20000, 39900])
+def test_a_frame_in_a_picture_that_is_too_long_for_opencv_gives_the_very_pixels(left) -> None:
+    pixels = noise(20, 40000)
+
+    (wide,) = crop_quads(pixels, frame(left, 2, left + 100, 12))
+    (high,) = crop_quads(pixels.swapaxes(0, 1).copy(), frame(2, left, 12, left + 100), upright_ratio=None)
+    (outside,) = crop_quads(pixels, frame(40100, 2, 40110, 12))
+
+    np.testing.assert_array_equal(wide, pixels[2:12, left : left + 100])
+    np.testing.assert_array_equal(high, pixels[2:12, left : left + 100].swapaxes(0, 1))
+    np.testing.assert_array_equal(outside, np.repeat(pixels[2:12, -1:], 10, axis=1))
+
+
 def test_a_frame_without_an_area_gives_one_pixel_a_side() -> None:
     (crop,) = crop_quads(noise(20, 20), np.full((1, 4, 2), 5, np.float32))
 
@@ -132,9 +145,10 @@ def test_no_quadrilaterals_give_no_crops() -> None:
     assert crop_quads(noise(5, 5), np.empty((0, 4, 2), np.float32)) == []
 
 
-@pytest.mark.parametrize("corner", [math.nan, math.inf, 40000.0])
+@pytest.mark.parametrize("corner", [math.nan, math.inf, 40000.0, 1e300])
 def test_corners_that_cannot_be_cropped_are_refused_by_row(corner) -> None:
-    quads = np.concatenate([frame(0, 0, 5, 5), frame(0, 0, corner, 5)])
+    quads = np.concatenate([frame(0, 0, 5, 5).astype(np.float64)] * 2)
+    quads[1, 1:3, 0] = corner
 
     with pytest.raises(
         ValueError, match=r"corners must be finite and sides at most 32766 px, got .* in row 1"

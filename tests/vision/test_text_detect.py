@@ -160,6 +160,12 @@ def test_nan_counts_as_no_text_and_does_not_touch_other_text() -> None:
     np.testing.assert_allclose(found.scores, [0.9 * 599 / 600], rtol=1e-5)
 
 
+def test_values_beyond_float32_have_no_warning() -> None:
+    chances = np.where(bar() > 0, 1e300, 0.0)
+
+    assert decode_text_map(chances, dilate=False).scores.tolist() == [np.inf]
+
+
 def test_the_map_is_not_written_to_and_gives_the_same_twice() -> None:
     chances = bar()
     chances.flags.writeable = False

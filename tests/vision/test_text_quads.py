@@ -66,7 +66,11 @@ def test_sides_go_around_from_the_top() -> None:
 
 
 def test_corners_without_end_have_no_warning() -> None:
+    far = np.array([[[-1e308, 0], [1e308, 0], [1e308, 1e308], [-1e308, 1e308]]])
+
     assert np.isnan(quad_sides(np.full((1, 4, 2), np.inf))).all()
+    assert quad_sides(far)[0].tolist() == [np.inf, 1e308, np.inf, 1e308]
+    assert reading_order(np.concatenate([far, -far])).tolist() == [0, 1]
 
 
 def test_quadrilaterals_go_back_the_way_the_picture_came() -> None:

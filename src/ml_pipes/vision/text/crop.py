@@ -22,8 +22,10 @@ from ml_pipes.vision.types import ImagePayload
 __all__ = ["CollateWidths", "CropQuads", "PadWidth", "ResizeToHeight", "crop_quads", "pad_width"]
 
 _DTYPES = ("uint8", "uint16", "float16", "float32", "float64")
-# OpenCV warps no further.
+# Before its version 5, OpenCV warps no longer picture.
 _LONGEST = 32766
+# How far from a point the pixels lie that it is made of.
+_REACH = 4
 _MOST_CHANNELS = 4
 
 
@@ -59,14 +61,14 @@ def crop_quads(
         # OpenCV does not warp float16.
         wide = crop_quads(pixels.astype(np.float32), quads, upright_ratio)
         return [crop.astype(np.float16) for crop in wide]
-    corners = quads.astype(np.float32)
-    sides = quad_sides(corners)
+    sides = quad_sides(quads)
     bad = np.flatnonzero(~(sides <= _LONGEST).all(axis=1))
     if bad.size:
         raise ValueError(
             f"CropQuads: corners must be finite and sides at most {_LONGEST} px, "
             f"got {quads[bad[0]].tolist()} in row {bad[0]}"
         )
+    corners = quads.astype(np.float32)
     sizes_wh = np.maximum(np.maximum(sides[:, :2], sides[:, 2:]).astype(int), 1)
     return [
         _crop(pixels, quad, int(width), int(height), upright_ratio)
@@ -214,6 +216,8 @@ def _crop(
     height: int,
     upright_ratio: float | None,
 ) -> npt.NDArray[Any]:
+    if max(pixels.shape[:2]) > _LONGEST:
+        pixels, quad = _around(pixels, quad)
     target = np.array([[0, 0], [width, 0], [width, height], [0, height]], np.float32)
     matrix = cv2.getPerspectiveTransform(quad, target)
     crop = cv2.warpPerspective(
@@ -222,6 +226,16 @@ def _crop(
     if upright_ratio is not None and height / width >= upright_ratio:
         crop = np.rot90(crop)
     return np.ascontiguousarray(crop)
+
+
+def _around(
+    pixels: npt.NDArray[Any], quad: npt.NDArray[np.float32]
+) -> tuple[npt.NDArray[Any], npt.NDArray[np.float32]]:
+    """The part of a picture that a crop is made of, and the quadrilateral in that part."""
+    edges = np.array([pixels.shape[1], pixels.shape[0]])
+    left, top = np.clip(np.floor(quad.min(axis=0)) - _REACH, 0, edges - 1).astype(int)
+    right, bottom = np.clip(np.ceil(quad.max(axis=0)) + _REACH, 1, edges).astype(int)
+    return pixels[top:bottom, left:right], quad - np.array([left, top], np.float32)
 
 
 def _width_axis(owner: str, tensor: TensorPayload) -> int:

@@ -180,7 +180,8 @@ def _map_of_one(probabilities: Array) -> npt.NDArray[np.float32]:
             "DecodeTextMap: the map must be (H, W), (1, H, W) or (1, 1, H, W), that of one picture, "
             f"got {probabilities.shape}; after a batch, Distribute() and UnBatch() give each picture its own"
         )
-    chances = np.ascontiguousarray(probabilities.reshape(probabilities.shape[-2:]), np.float32)
+    with np.errstate(over="ignore"):  # what is beyond float32 is infinite
+        chances = np.ascontiguousarray(probabilities.reshape(probabilities.shape[-2:]), np.float32)
     return np.where(np.isnan(chances), np.float32(0), chances) if np.isnan(chances).any() else chances
 
 

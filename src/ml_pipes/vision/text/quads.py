@@ -62,9 +62,9 @@ def quad_sides(quads: Array) -> Array:
         ValueError: the shape is another.
     """
     wide = check_quads("quad_sides", quads).astype(np.float64)
-    with np.errstate(invalid="ignore"):  # corners without end
+    with np.errstate(invalid="ignore", over="ignore"):  # corners without end
         steps = np.roll(wide, -1, axis=1) - wide
-    lengths: Array = np.hypot(steps[..., 0], steps[..., 1])
+        lengths: Array = np.hypot(steps[..., 0], steps[..., 1])
     return lengths
 
 
@@ -116,7 +116,7 @@ def reading_order(quads: Array, line_gap: float = 10.0) -> Indices:
     from_top = np.argsort(corners[:, 1], kind="stable")
     if not len(from_top):
         return from_top.astype(np.int64)
-    with np.errstate(invalid="ignore"):  # corners without end
+    with np.errstate(invalid="ignore", over="ignore"):  # corners without end
         starts = np.diff(corners[from_top, 1]) >= line_gap
     lines = np.concatenate([[0], np.cumsum(starts)])
     order: Indices = from_top[np.lexsort((corners[from_top, 0], lines))].astype(np.int64)
