@@ -9,6 +9,8 @@ The house, from the roof down; imports look down, never up::
       collectors/    what is done with traces: keep the newest, print each
       vision/        pictures: decode, resize, normalise, boxes, suppression, drawing
       onnx/          models in ONNX Runtime: Infer, Extract, Distribute
+      openvino/      the same in OpenVINO
+      _runtimes/     what both are built of
       tensor/        arrays with names, and steps that work on them
       standard/      steps for any value: Batch, Scatter, PerItem, Store, Recall, Pick, Map, Filter, Take, ...
       core.py        front door of the engine

@@ -10,8 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from ml_pipes.onnx import Infer, cpu, usable_cpus
-from ml_pipes.onnx.cpu import ThreadLease, quota_cpus
+from ml_pipes._runtimes import cpu
+from ml_pipes._runtimes.cpu import ThreadLease, quota_cpus
+from ml_pipes.onnx import Infer, usable_cpus
 
 
 @pytest.fixture(autouse=True)

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from onnx import TensorProto, helper
 
+from ml_pipes._runtimes.feeds import run_error
 from ml_pipes.errors import ModelError, ModelInputError, StepInputError
 from ml_pipes.onnx import Infer, free_axes
-from ml_pipes.onnx.feeds import run_error
 from ml_pipes.tensor import AsType, Collate, TensorPayload, TensorRegistry
 
 

@@ -6,10 +6,10 @@ Knows tensor payloads. Knows nothing of images, other runtimes or how a pipeline
 from ml_pipes.errors import ModelBatchError, ModelNotFoundError, ModelProviderError
 
 try:
+    from ml_pipes._runtimes.cpu import usable_cpus
+    from ml_pipes._runtimes.outputs import Distribute, Extract
     from ml_pipes.onnx.axes import free_axes
-    from ml_pipes.onnx.cpu import usable_cpus
     from ml_pipes.onnx.infer import Infer
-    from ml_pipes.onnx.outputs import Distribute, Extract
     from ml_pipes.tensor.runtime import RuntimeOutputs
 except ImportError as missing:
     if missing.name not in ("numpy", "onnxruntime") and "ml-pipes[vision]" not in str(missing):

@@ -5,29 +5,27 @@ Knows ONNX files. Knows nothing of payloads, operators or pipelines.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING
 
-from ml_pipes.errors import ModelFileError
-from ml_pipes.onnx.source import (
+from ml_pipes._runtimes.axes import ROWS, Axes, check_axes
+from ml_pipes._runtimes.source import (
     ModelSource,
-    Shape,
     Source,
     as_source,
     check_source,
     declared_shape,
     source_name,
 )
-from ml_pipes.onnx.verify import verify_batch
+from ml_pipes._runtimes.verify import verify_batch
+from ml_pipes.errors import ModelFileError
+from ml_pipes.onnx.session import ModelSession
 
 if TYPE_CHECKING:
     import onnx
 
-__all__ = ["ROWS", "Axes", "FreedModel", "free_axes"]
-
-Axes = tuple[int, ...] | Mapping[str, tuple[int, ...]]
-ROWS = "rows"
+__all__ = ["FreedModel", "free_axes"]
 
 
 class FreedModel(bytes):
@@ -75,7 +73,7 @@ def free_axes(
     inputs = [value for value in model.graph.input if value.name not in held]
     ports = [*inputs, *model.graph.output]
     declared = {port.name: declared_shape(port) for port in ports}
-    _check_axes(axes, declared, [port.name for port in inputs], source_name(source))
+    check_axes(axes, declared, [port.name for port in inputs], source_name(source))
     for port in ports:
         _free(port, axes.get(port.name, ()) if isinstance(axes, Mapping) else axes, port in inputs)
     # What was inferred for the steps inside holds for the old sizes only.
@@ -83,7 +81,8 @@ def free_axes(
     result = FreedModel(model.SerializeToString())
     result.shown = f"free_axes({_shown(source)}, {axes!r})"
     if verify:
-        verify_batch(result, source_name(source), declared, tolerance)
+        session = ModelSession(result, ("CPUExecutionProvider",), 1, arena=False)
+        verify_batch(session, source_name(source), declared, tolerance)
     return result
 
 
@@ -101,40 +100,6 @@ def _loaded(source: Source) -> onnx.ModelProto:
     if not model.graph.node:
         raise ModelFileError(f"free_axes: {source_name(source)} is not an ONNX model: it has no steps")
     return model
-
-
-def _check_axes(axes: Axes, declared: Mapping[str, Shape | None], inputs: Sequence[str], model: str) -> None:
-    """Refuse what would free nothing: no axes, a name or an axis that is not there."""
-    parts = list(axes.values()) if isinstance(axes, Mapping) else [axes]
-    if not parts or not all(_are_axes(part) for part in parts):
-        raise ValueError(
-            "free_axes: axes must be numbers from 0 up, one or more, in a tuple or in a tuple per name, "
-            f"got {axes!r}"
-        )
-    if not isinstance(axes, Mapping):
-        ranks = [len(shape) for name in inputs if (shape := declared[name]) is not None]
-        if not ranks or max(axes) >= max(ranks):
-            _refuse(model, "no input has", max(axes), max(ranks, default=None))
-        return
-    unknown = [name for name in axes if name not in declared]
-    if unknown:
-        raise ValueError(f"free_axes: {model} has no {', '.join(unknown)}; it has {', '.join(declared)}")
-    for name, part in axes.items():
-        shape = declared[name]
-        if shape is None or max(part) >= len(shape):
-            _refuse(model, f"{name!r} has not", max(part), None if shape is None else len(shape))
-
-
-def _are_axes(part: object) -> bool:
-    """Is it one whole number or more, each from 0 up?"""
-    if not isinstance(part, (tuple, list)) or not part:
-        return False
-    return all(isinstance(axis, int) and not isinstance(axis, bool) and axis >= 0 for axis in part)
-
-
-def _refuse(model: str, who: str, axis: int, rank: int | None) -> NoReturn:
-    there = "no shape is declared" if rank is None else f"there are {rank} axes, 0 to {rank - 1}"
-    raise ValueError(f"free_axes: {model}: {who} axis {axis}: {there}")
 
 
 def _free(port: onnx.ValueInfoProto, axes: tuple[int, ...], is_input: bool) -> None:

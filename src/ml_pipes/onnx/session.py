@@ -5,21 +5,19 @@ Knows ONNX Runtime. Knows nothing of payloads, operators or pipelines.
 
 from __future__ import annotations
 
-import ctypes
-import os
-import weakref
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy.typing as npt
 import onnxruntime as ort
 
+from ml_pipes._runtimes.cpu import ThreadLease
+from ml_pipes._runtimes.forks import forks, protect
+from ml_pipes._runtimes.ports import Port, known_shape
+from ml_pipes._runtimes.source import Shape, Source, check_source, declared_shapes, source_name
 from ml_pipes.errors import ModelError, ModelFileError, ModelProviderError
-from ml_pipes.onnx.cpu import ThreadLease
-from ml_pipes.onnx.source import Shape, Source, check_source, declared_shapes, source_name
 
-__all__ = ["ModelSession", "Port", "Provider", "check_providers"]
+__all__ = ["ModelSession", "Provider", "check_providers"]
 
 Provider = str | tuple[str, dict[str, Any]]
 
@@ -43,25 +41,6 @@ _DTYPES = {
 # What fails in a run is raised: to be printed too, it would be said twice.
 _QUIET = ort.RunOptions()
 _QUIET.log_severity_level = 4
-_live: weakref.WeakSet[ort.InferenceSession] = weakref.WeakSet()
-_forks = 0
-
-
-@dataclass(frozen=True)
-class Port:
-    """One input or output of a model.
-
-    Attributes:
-        name: as the model has it.
-        dtype: as NumPy spells it; ``str`` for text.
-        shape: a number for a fixed side, a text for a named one, None for any; None as a whole
-            when not even the rank is known. A side that the file names keeps its name, whatever
-            the runtime inferred for it.
-    """
-
-    name: str
-    dtype: str
-    shape: Shape | None
 
 
 class ModelSession:
@@ -87,9 +66,9 @@ class ModelSession:
         """
         check_source(source, "Infer")
         self._lease = ThreadLease(threads)
-        self._made_after = _forks
+        self._made_after = forks()
         self._session = _opened(source, providers, _options(self._lease.threads, arena))
-        _live.add(self._session)
+        protect(self._session)
         name = source_name(source)
         declared = declared_shapes(source)
         self.inputs = tuple(_port(node, name, declared) for node in self._session.get_inputs())
@@ -104,7 +83,7 @@ class ModelSession:
     @property
     def usable(self) -> bool:
         """False in a forked child, where its workers are missing."""
-        return self._made_after == _forks
+        return self._made_after == forks()
 
     def run(self, feeds: dict[str, npt.NDArray[Any]]) -> list[npt.NDArray[Any]]:
         """Every output, in order, each a new array."""
@@ -169,33 +148,7 @@ def _port(node: Any, model: str, declared: Mapping[str, Shape | None]) -> Port:
         raise ModelError(f"Infer: {node.name!r} of {model} is a {kind}; only tensors can be given and taken")
     element = kind.removeprefix("tensor(").removesuffix(")")
     name = str(node.name)
-    shape = _shape(tuple(node.shape or ()), declared.get(name))
+    inferred, said = tuple(node.shape or ()), declared.get(name)
+    # ONNX Runtime gives no sides for a single number and for the unknown alike.
+    shape = known_shape(inferred, said) if inferred else said
     return Port(name, _DTYPES.get(element, element), shape)
-
-
-def _shape(inferred: Shape, declared: Shape | None) -> Shape | None:
-    """What is known of a port: ONNX Runtime gives no sides for a single number and for the unknown alike."""
-    if not inferred:
-        return declared
-    if declared is None or len(declared) != len(inferred):
-        return inferred
-    return tuple(
-        said if isinstance(said, str) else found for said, found in zip(declared, inferred, strict=True)
-    )
-
-
-def _after_fork() -> None:
-    """Let the child make its own sessions, and never end the parent's, whose workers it could not join.
-
-    The child itself must end by ``os._exit``, as those of multiprocessing do: where ONNX Runtime was
-    imported before a fork, with or without a session, it hangs at any other end (seen with 1.32).
-    """
-    global _forks  # noqa: PLW0603 # a count of the process, as the process id is
-    _forks += 1
-    for session in list(_live):
-        ctypes.pythonapi.Py_IncRef(ctypes.py_object(session))
-    _live.clear()
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_after_fork)

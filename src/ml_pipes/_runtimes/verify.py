@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ml_pipes._runtimes.ports import Port, Session
+from ml_pipes._runtimes.source import Shape
 from ml_pipes.errors import ModelBatchError
-from ml_pipes.onnx.session import ModelSession, Port
-from ml_pipes.onnx.source import Shape
 
 __all__ = ["verify_batch"]
 
@@ -28,7 +28,7 @@ _PIXEL_BYTES = 2
 Array = npt.NDArray[Any]
 
 
-def verify_batch(model: bytes, name: str, declared: Mapping[str, Shape | None], tolerance: float) -> None:
+def verify_batch(session: Session, name: str, declared: Mapping[str, Shape | None], tolerance: float) -> None:
     """Run three random items together and one by one, and compare; then one among others.
 
     Sides that are free now have their declared length, or 64 where none was. Free
@@ -39,7 +39,6 @@ def verify_batch(model: bytes, name: str, declared: Mapping[str, Shape | None], 
         ModelBatchError: the batch differs, or the model does not run.
         ValueError: an input declares no shape, so nothing can be made up for it.
     """
-    session = ModelSession(model, ("CPUExecutionProvider",), 1, arena=False)
     unknown = [port.name for port in session.inputs if port.shape is None]
     if unknown:
         raise ValueError(
@@ -61,7 +60,7 @@ def verify_batch(model: bytes, name: str, declared: Mapping[str, Shape | None], 
 class _Trial:
     """One model with one set of sizes."""
 
-    session: ModelSession
+    session: Session
     name: str
     shapes: Mapping[str, tuple[int, ...]]
     batched: Sequence[str]
@@ -154,7 +153,7 @@ def _difference(one: Array, other: Array) -> float:
     return float(np.abs(values[0, differs] - values[1, differs]).max()) / largest
 
 
-def _run(session: ModelSession, feeds: dict[str, Array], model: str) -> list[Array]:
+def _run(session: Session, feeds: dict[str, Array], model: str) -> list[Array]:
     try:
         return session.run(feeds)
     except Exception as error:
@@ -195,5 +194,5 @@ def _is_free(port: Port, axis: int) -> bool:
     return bool(port.shape) and len(port.shape or ()) > axis and not isinstance((port.shape or ())[axis], int)
 
 
-def _has_free_sides(session: ModelSession) -> bool:
+def _has_free_sides(session: Session) -> bool:
     return any(_is_free(port, axis) for port in session.inputs for axis in range(1, len(port.shape or ())))

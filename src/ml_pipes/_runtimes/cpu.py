@@ -1,6 +1,6 @@
 """How many CPUs this process may use, and how many of them its models have taken.
 
-Knows affinity, cgroups and one environment variable. Knows nothing of ONNX Runtime.
+Knows affinity, cgroups and one environment variable. Knows nothing of any runtime.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Where a model comes from, a file or bytes, and what it declares there.
 
-Knows files, and ONNX's format where its package is installed. Knows nothing of ONNX Runtime.
+Knows files, and ONNX's format where its package is installed. Knows nothing of any runtime.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """A model's outputs by name, and a batch's outputs row by row.
 
-Knows payloads. Knows nothing of ONNX Runtime.
+Knows payloads. Knows nothing of any runtime.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """What a caller brings becomes what a model takes: matched by name or order, and checked.
 
-Knows payloads and a model's ports. Knows nothing of ONNX Runtime.
+Knows payloads and a model's ports. Knows nothing of any runtime.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ml_pipes._runtimes.fits import Slot, as_text, check_shape
 from ml_pipes.errors import ModelError, ModelInputError, StepInputError
-from ml_pipes.onnx.fits import Slot, as_text, check_shape
 from ml_pipes.tensor import TensorPayload, TensorRegistry
 
 __all__ = ["ModelInput", "check_feed", "dtype_text", "feeds_of", "run_error"]

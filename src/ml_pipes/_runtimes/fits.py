@@ -1,6 +1,6 @@
 """Does an array fit an input, and if not, what mends it: another layout, a free axis, text for text?
 
-Knows arrays and a model's ports. Knows nothing of payloads or of ONNX Runtime.
+Knows arrays and a model's ports. Knows nothing of payloads or of any runtime.
 """
 
 from __future__ import annotations
@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ml_pipes._runtimes.axes import Axes
+from ml_pipes._runtimes.ports import Port
+from ml_pipes._runtimes.source import Shape
 from ml_pipes.errors import ModelInputError
-from ml_pipes.onnx.axes import Axes
-from ml_pipes.onnx.session import Port
-from ml_pipes.onnx.source import Shape
 
 __all__ = ["Slot", "as_text", "check_shape"]
 
