@@ -239,6 +239,44 @@ def test_the_kept_indices_and_aligned_tensors_stay_in_step() -> None:
     assert registry["scores"].shape == (3,)
 
 
+def test_without_regard_to_classes_a_box_suppresses_other_classes_and_the_classes_go_along() -> None:
+    registry = TensorRegistry(
+        {
+            "boxes": np.array([[0, 0, 9, 9], [0, 0, 9, 9], [20, 20, 29, 29]], np.float32),
+            "scores": np.array([0.5, 0.9, 0.95], np.float32),
+            "classes": np.array([3, 7, 3], np.int32),
+        }
+    )
+
+    agnostic, by_class = NMS(class_agnostic=True)(registry), NMS()(registry)
+
+    assert agnostic["boxes"].tolist() == [[20, 20, 29, 29], [0, 0, 9, 9]]
+    assert agnostic["classes"].tolist() == [3, 7]
+    assert agnostic["classes"].dtype == np.int32
+    assert by_class["classes"].tolist() == [3, 7, 3]
+
+
+@given(st.integers(0, 2**32 - 1), st.integers(0, 120))
+def test_without_regard_to_classes_the_same_stay_as_of_one_class(seed: int, many: int) -> None:
+    rng = np.random.default_rng(seed)
+    corners = rng.integers(0, 60, (many, 2))
+    boxes = np.concatenate([corners, corners + rng.integers(0, 25, (many, 2))], axis=1).astype(np.float32)
+    scores, classes = rng.integers(1, 20, many) / 20, rng.integers(0, 5, many)
+    registry = TensorRegistry({"boxes": boxes, "scores": scores, "classes": classes})
+
+    kept = NMS(kept_as="kept", conf_threshold=0.0, iou_threshold=0.3, class_agnostic=True)(registry)["kept"]
+
+    assert kept.tolist() == _plainly(boxes, scores, np.zeros(many, int), 0.3)
+
+
+def test_without_regard_to_classes_there_must_still_be_one_each() -> None:
+    registry = TensorRegistry({"boxes": np.zeros((2, 4)), "scores": np.ones(2), "classes": np.zeros(3)})
+    step = NMS(class_agnostic=True)
+
+    with pytest.raises(ValueError, match=r"got \(2, 4\), \(2,\) and \(3,\)"):
+        step(registry)
+
+
 def test_an_aligned_tensor_with_other_rows_is_an_error() -> None:
     registry = TensorRegistry(
         {"boxes": np.zeros((1, 4)), "scores": np.ones(1), "classes": np.zeros(1), "more": np.zeros((5, 2))}

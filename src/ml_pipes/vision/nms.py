@@ -180,6 +180,7 @@ class NMS:
         max_detections: int = 300,
         *,
         aligned: Sequence[str] = (),
+        class_agnostic: bool = False,
     ) -> None:
         """Configure the step.
 
@@ -192,6 +193,7 @@ class NMS:
             iou_threshold: the overlap, 0 to 1, from which on the lesser box goes.
             max_detections: how many stay at most, over all classes.
             aligned: more tensors with a row per box, such as ``("landmarks",)``, to keep in step.
+            class_agnostic: a box suppresses those of other classes too; the classes only go along.
 
         Raises:
             ValueError: an argument is out of its range, or ``classes`` is None.
@@ -220,6 +222,7 @@ class NMS:
         self.iou_threshold = iou_threshold
         self.max_detections = max_detections
         self.aligned = aligned
+        self.class_agnostic = class_agnostic
 
     @takes(TensorRegistry)
     def __call__(self, tensors: TensorRegistry) -> TensorRegistry:
@@ -234,7 +237,8 @@ class NMS:
         except MissingNameError as missing:
             way_out = f"{_zeros_step(self.scores, self.classes)} before it makes all boxes one class"
             raise MissingNameError(f"NMS: {missing}; {way_out}") from None
-        kept = nms(boxes, scores, classes, self.conf_threshold, self.iou_threshold, self.max_detections)
+        kinds = np.zeros_like(classes) if self.class_agnostic else classes
+        kept = nms(boxes, scores, kinds, self.conf_threshold, self.iou_threshold, self.max_detections)
         rows: dict[str, Array] = {}
         for name in (self.boxes, self.scores, self.classes, *self.aligned):
             if len(tensors[name]) != len(scores):
