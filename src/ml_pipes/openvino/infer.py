@@ -30,8 +30,9 @@ class Infer(ModelStep):
     anew, also in a forked child. Another size of batch may round otherwise (1e-6).
 
     Floats are computed in 32 bits, as other runtimes do. Left alone, OpenVINO takes
-    bfloat16 on CPUs that have it, without a word: up to twice as fast, and outputs
-    differ by about one part in a hundred, which moves boxes by pixels. Ask for it
+    bfloat16 on CPUs that have it (those with AMX among them), without a word: up to
+    twice as fast, and outputs differ by one to ten parts in a hundred of their
+    largest value, which moves boxes by pixels. Ask for it
     by ``precision="bf16"``, or for the device's own choice by ``precision=None``.
     Whole numbers of 64 bits are computed in 32 on a CPU.
 
