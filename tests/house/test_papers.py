@@ -69,7 +69,9 @@ def test_every_make_command_that_the_papers_give_is_in_the_makefile(root: Path, 
     assert given - set(re.findall(r"^([a-z]+):.*##", makefile, re.MULTILINE)) == set()
 
 
-@pytest.mark.parametrize("room", ["standard", "tensor", "vision", "vision.text", "onnx", "collectors"])
+@pytest.mark.parametrize(
+    "room", ["standard", "tensor", "vision", "vision.text", "onnx", "openvino", "collectors"]
+)
 def test_the_list_of_steps_names_all_that_a_room_offers_and_nothing_else(root: Path, room: str) -> None:
     listed = (root / "docs" / "operators.md").read_text(encoding="utf-8")
     section = listed.partition(f"## `ml_pipes.{room}`")[2].partition("\n## ")[0]
