@@ -11,8 +11,6 @@ import sys
 from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
 
-import onnx
-
 from ml_pipes.core import Pipeline
 from ml_pipes.onnx import Extract, Infer
 from ml_pipes.standard import Batch, Gather, Pick, Recall, Scatter, Store, UnBatch
@@ -31,7 +29,7 @@ from ml_pipes.vision.text import (
     ctc_table,
 )
 
-__all__ = ["main", "make_pipeline", "table_of"]
+__all__ = ["main", "make_pipeline"]
 
 WAY_OUT = "; get models and page with: pip install --no-deps rapidocr==3.10.0 scikit-image==0.26.0"
 
@@ -43,6 +41,7 @@ def width(tensor: TensorPayload) -> int:
 
 def make_pipeline(detector: Path, recogniser: Path) -> Pipeline[str | Path, list[RecognizedText]]:
     """A path goes in; the lines of its page come out, from top to bottom, with their scores."""
+    reader = Infer(recogniser)
     normalize = Normalize(mean=(0.5,) * 3, std=(0.5,) * 3, output_color_space="BGR")
     return Pipeline([
         LoadFile(), Decode(), Store("page"),
@@ -54,15 +53,9 @@ def make_pipeline(detector: Path, recogniser: Path) -> Pipeline[str | Path, list
         # What is written? The lines of one width meet in a batch.
         Scatter(max_concurrency=6), ResizeToHeight(48), normalize, PadWidth(320, 64),
         Batch(size=6, key=width), Collate(),
-        Infer(recogniser), Extract("fetch_name_0", as_="text"), CTCDecode(table_of(recogniser)),
+        reader, Extract("fetch_name_0", as_="text"), CTCDecode(ctc_table(reader.metadata["character"])),
         UnBatch(), Gather(),
     ])  # fmt: skip
-
-
-def table_of(recogniser: Path) -> tuple[str, ...]:
-    """The characters that the model knows; it carries them as text."""
-    properties = {said.key: said.value for said in onnx.load(recogniser).metadata_props}
-    return ctc_table(properties["character"])
 
 
 def main(page: str | Path | None = None) -> list[str]:

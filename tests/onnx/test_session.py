@@ -127,3 +127,18 @@ def test_without_its_packages_the_room_names_the_extra_to_install(package: str) 
 
     assert ended.returncode == 1
     assert said in ended.stderr
+
+
+def test_a_model_s_own_words_are_at_hand_and_cannot_be_changed(tmp_path: Path) -> None:
+    value = helper.make_tensor_value_info("x", TensorProto.FLOAT, ["N", 2])
+    result = helper.make_tensor_value_info("y", TensorProto.FLOAT, ["N", 2])
+    graph = helper.make_graph([helper.make_node("Identity", ["x"], ["y"])], "words", [value], [result])
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+    helper.set_model_props(model, {"names": "{0: 'face'}", "stride": "32"})
+    path = tmp_path / "words.onnx"
+    onnx.save(model, path)
+    infer = Infer(path, input_layout="NC")
+
+    infer.metadata["names"] = "other"
+
+    assert infer.metadata == {"names": "{0: 'face'}", "stride": "32"}

@@ -47,6 +47,11 @@ class Session(Protocol):
         ...
 
     @property
+    def metadata(self) -> dict[str, str]:
+        """What its file says of itself, such as ``{"names": "..."}``."""
+        ...
+
+    @property
     def usable(self) -> bool:
         """False in a forked child, where the runtime's threads are missing."""
         ...

@@ -77,6 +77,11 @@ class ModelStep(ABC):
         payloads = map(TensorPayload, arrays, self._output_layouts, dtypes)
         return RuntimeOutputs(tuple(payloads), self._output_names)
 
+    @property
+    def metadata(self) -> dict[str, str]:
+        """What the model's file says of itself: class names, characters, its maker; name -> text, a copy."""
+        return dict(self._session.metadata)
+
     def warm_up(self, example: TensorPayload, sizes: Sequence[int] = (1,)) -> None:
         """Run the model once per batch size, so that the first calls are as quick as the later ones.
 

@@ -51,6 +51,7 @@ class ModelSession:
     Attributes:
         inputs: what it takes, in order.
         outputs: what it gives, in order.
+        metadata: what its file says of itself.
         threads: its caller and its workers together.
     """
 
@@ -74,6 +75,7 @@ class ModelSession:
         self.inputs = tuple(_port(node, name, declared) for node in self._session.get_inputs())
         self.outputs = tuple(_port(node, name, declared) for node in self._session.get_outputs())
         self._output_names = [port.name for port in self.outputs]
+        self.metadata: dict[str, str] = dict(self._session.get_modelmeta().custom_metadata_map)
 
     @property
     def threads(self) -> int:

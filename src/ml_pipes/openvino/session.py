@@ -84,6 +84,7 @@ class ModelSession:
         _check_device(core, device)
         model, name, declared = _read(core, source), source_name(source), declared_shapes(source)
         self.declared = _shapes_of(model)
+        self.metadata = _metadata_of(model)
         if axes is not None:
             declared = _free(model, axes, name, {**self.declared, **declared})
         self.inputs = tuple(_port(port, name, declared) for port in model.inputs)
@@ -130,6 +131,14 @@ class ModelSession:
             request = self._compiled.create_infer_request()
             protect(request)
             return request
+
+
+def _metadata_of(model: Any) -> dict[str, str]:
+    """What an ONNX file says of itself; a model of another kind keeps other things there, as texts too."""
+    if not model.has_rt_info(["framework"]):
+        return {}
+    said = model.get_rt_info(["framework"]).value
+    return {str(name): str(value) for name, value in said.items()} if isinstance(said, dict) else {}
 
 
 def _leased(threads: int | None, streams: int) -> ThreadLease:
