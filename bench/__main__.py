@@ -16,10 +16,12 @@ from rich.console import Console
 from rich.table import Table
 
 from bench.batching import closed_rows, cost_rows, free_rows, open_rows
+from bench.end_to_end import end_to_end_rows, share_rows
 from bench.engine import context_rows, step_rows
 from bench.fanout import fan_out_rows
 from bench.imports import import_row
 from bench.load import Options
+from bench.operators import operator_rows
 from bench.real_models import model_cost_rows, real_model_rows
 from bench.simulated import habit_rows, linear_rows, loop_rows, poisson_rows, published_rows, stopped_rows
 
@@ -69,6 +71,11 @@ _SECTIONS: dict[str, list[tuple[str, Measure]]] = {
     ],
     "free": [("Batch(8) of a model that returns at once", free_rows)],
     "fanout": [("Fan-out", fan_out_rows)],
+    "operators": [
+        ("Steps against code written by hand, ms of CPU on one thread", operator_rows),
+        ("320n on a photograph, two callers, ONNX Runtime with one thread each", end_to_end_rows),
+        ("Where the time of a photograph goes, one caller", share_rows),
+    ],
     "models": [
         ("The models of the next table, one caller, by rows per run", model_cost_rows),
         ("Real models, Batch(8, timeout=0.005) by policy, and without Batch", real_model_rows),
