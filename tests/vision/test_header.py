@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from PIL import Image
 
 from ml_pipes.vision._header import cut_short, promised_size_wh
-from ml_pipes.vision._mend import mended, unsupported
-from ml_pipes.vision._turn import stated_turn
+from ml_pipes.vision._mend import mended, misread, unsupported
+from ml_pipes.vision._turn import jpeg_swaps_sides, stated_turn
 
 
 def _file(kind: str, **options: object) -> bytes:
@@ -30,11 +30,15 @@ _FILES = {
     "gif": _file("GIF"),
     "bmp": _file("BMP"),
     "tiff": _file("TIFF"),
+    "big tiff": _file("TIFF", big_tiff=True),
     "jp2": _file("JPEG2000"),
+    "j2k": _file("JPEG2000", no_jp2=True),
     "avif": _file("AVIF"),
     "ppm": _file("PPM"),
     "ppm with a comment": b"P6 # by hand\n# twice\n70 50\n255\n",
-    "pam": b"P7\nWIDTH 70\nHEIGHT 50\nDEPTH 3\nMAXVAL 255\nENDHDR\n",
+    "pam": b"P7\nWIDTH 70\nHEIGHT 50\nDEPTH 3\nMAXVAL 255\nENDHDR\n" + bytes(70 * 50 * 3),
+    "pam in another order": b"P7\n# WIDTH 9\nMAXVAL 999\nDEPTH 1\nHEIGHT 50\nWIDTH 70\nENDHDR\n"
+    + bytes(70 * 50 * 2),
     "pfm": b"PF\n70 50\n-1.0\n",
     "hdr": b"#?RADIANCE\nFORMAT=32-bit_rle_rgbe\n\n-Y 50 +X 70\n",
     "sun": b"\x59\xa6\x6a\x95" + (70).to_bytes(4, "big") + (50).to_bytes(4, "big"),
@@ -51,7 +55,7 @@ def test_a_whole_file_is_not_cut_short(name: str) -> None:
     assert not cut_short(_FILES[name])
 
 
-@pytest.mark.parametrize("name", ["png", "jpeg", "progressive", "webp", "lossless", "bmp"])
+@pytest.mark.parametrize("name", ["png", "jpeg", "progressive", "webp", "lossless", "bmp", "pam"])
 def test_a_file_without_its_end_is_cut_short(name: str) -> None:
     assert cut_short(_FILES[name][:-1] if name != "jpeg" else _FILES[name][:-2])
 
@@ -71,6 +75,8 @@ def test_damage_anywhere_in_a_header_raises_nothing(name: str, at: int, junk: by
         stated_turn(damaged)
         mended(damaged)
         unsupported(damaged)
+        misread(damaged)
+        jpeg_swaps_sides(damaged)
 
 
 def test_the_turn_of_a_webp_is_read_and_other_formats_have_none() -> None:

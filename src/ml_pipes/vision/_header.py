@@ -10,12 +10,16 @@ import struct
 from collections.abc import Callable, Iterator
 
 __all__ = [
+    "bmp_bits",
+    "bmp_masks",
     "cut_short",
     "is_avif",
     "is_png",
     "is_tiff",
     "is_webp",
+    "jpeg_exif",
     "known_format",
+    "pam_header",
     "png_chunks",
     "promised_size_wh",
     "tiff_entries",
@@ -27,14 +31,22 @@ _Size = tuple[int, int]
 # The frame headers of every JPEG process; C4, C8 and CC in between are tables.
 _JPEG_FRAMES = frozenset(range(0xC0, 0xD0)) - {0xC4, 0xC8, 0xCC}
 _JPEG_WITHOUT_LENGTH = frozenset({0x01, 0xD8})
-_JPEG_END = 0xD9
+_JPEG_END, _JPEG_SCAN, _JPEG_APP1 = 0xD9, 0xDA, 0xE1
 # Within a scan FF is followed by 00, or marks a restart; anything else ends the scan.
 _JPEG_MARKER = re.compile(rb"\xff+([^\x00\xff\xd0-\xd7])")
+# No header that is text goes on beyond this.
+_TEXT_BYTES = 4096
 # The length of OS/2's header, which is how it is told from later ones.
 _BMP_OLDEST = 12
-# The bytes of one value of a TIFF's types 1 to 13.
-_TIFF_BYTES = (1, 1, 2, 4, 8, 1, 1, 2, 4, 8, 4, 8, 4)
-_TIFF_CODES = {1: "B", 2: "H", 4: "I"}
+_BMP_BITFIELDS = (3, 6)
+# The bytes of one value of a TIFF's types 1 to 18; 14 and 15 do not exist.
+_TIFF_BYTES = (1, 1, 2, 4, 8, 1, 1, 2, 4, 8, 4, 8, 4, 4, 4, 8, 8, 8)
+_TIFF_CODES = {1: "B", 2: "H", 4: "I", 8: "Q"}
+# Place of the first directory and of its count, its entries and their length, what fits into one.
+_TIFF_CLASSIC = (4, "I", "H", "HHII", 12, 4)
+_TIFF_BIG = (8, "Q", "Q", "HHQQ", 20, 8)
+_PAM_END = re.compile(rb"\nENDHDR[^\n]*\n")
+_PAM_FIELD = re.compile(rb"(?m)^(WIDTH|HEIGHT|DEPTH|MAXVAL)\s+(\d{1,9})")
 
 
 def promised_size_wh(data: bytes) -> _Size | None:
@@ -64,9 +76,10 @@ def known_format(data: bytes) -> str | None:
 def cut_short(data: bytes) -> bool:
     """Tell whether a file surely ends before its image does.
 
-    Known for PNG (no ``IEND``), JPEG (no end marker of its own), WebP and BMP (fewer
-    bytes than stated); False for all others. Decoders of some versions fill the
-    missing part with grey and say nothing. What follows the picture does not count.
+    Known for PNG (no ``IEND``), JPEG (no end marker of its own), WebP, BMP and PAM
+    (fewer bytes than stated); False for all others. Decoders of some versions fill the
+    missing part with grey and say nothing. What follows the picture does not count. A
+    JPEG that was cut and given an end marker is not known: that takes decoding it.
     """
     if is_png(data):
         return not any(kind == b"IEND" for kind, _, _ in png_chunks(data))
@@ -76,7 +89,8 @@ def cut_short(data: bytes) -> bool:
         return len(data) < 8 + int.from_bytes(data[4:8], "little")
     if data.startswith(b"BM"):
         return len(data) < _stated_bmp_bytes(data)
-    return False
+    pam = pam_header(data)
+    return pam is not None and len(data) < pam[4] + pam[0] * pam[1] * pam[2] * (2 if pam[3] > 0xFF else 1)
 
 
 def is_png(data: bytes) -> bool:
@@ -90,8 +104,12 @@ def is_webp(data: bytes) -> bool:
 
 
 def is_tiff(data: bytes) -> bool:
-    """Tell whether the first bytes are those of a TIFF."""
-    return data[:4] in (b"II*\0", b"MM\0*")
+    """Tell whether the first bytes are those of a TIFF, or of a BigTIFF."""
+    return data[:4] in (b"II*\0", b"MM\0*") or _is_big_tiff(data)
+
+
+def _is_big_tiff(data: bytes) -> bool:
+    return data[:4] in (b"II+\0", b"MM\0+")
 
 
 def is_avif(data: bytes) -> bool:
@@ -120,6 +138,52 @@ def _bmp_header(data: bytes) -> tuple[int, int, int, int]:
         return width, height, bits, 0
     width, height, _, bits, compression = struct.unpack_from("<iiHHI", data, 18)
     return abs(width), abs(height), bits, compression
+
+
+def bmp_masks(data: bytes) -> tuple[int, int, tuple[int, int, int]] | None:
+    """Read a BMP's header length, its bits per pixel and the bits of red, green and blue in a pixel.
+
+    Returns:
+        None for what is no BMP, or one that states no such bits.
+    """
+    try:
+        bits, compression = _bmp_header(data)[2:] if data.startswith(b"BM") else (0, 0)
+        if compression not in _BMP_BITFIELDS:
+            return None
+        (length,) = struct.unpack_from("<I", data, 14)
+        red, green, blue = struct.unpack_from("<III", data, 54)
+    except struct.error:
+        return None
+    return length, bits, (red, green, blue)
+
+
+def bmp_bits(data: bytes) -> int:
+    """Read a BMP's bits per pixel; 0 for what is no BMP."""
+    try:
+        return _bmp_header(data)[2] if data.startswith(b"BM") else 0
+    except struct.error:
+        return 0
+
+
+def pam_header(data: bytes) -> tuple[int, int, int, int, int] | None:
+    """Read a PAM's width, height, depth, white, and where its pixels start; None for what is none."""
+    end = _PAM_END.search(data, 0, _TEXT_BYTES) if data[:2] == b"P7" else None
+    if end is None:
+        return None
+    found = {field[1]: int(field[2]) for field in _PAM_FIELD.finditer(data, 0, end.end())}
+    if len(found) < 4:
+        return None
+    return found[b"WIDTH"], found[b"HEIGHT"], found[b"DEPTH"], found[b"MAXVAL"], end.end()
+
+
+def jpeg_exif(data: bytes) -> bytes:
+    """Give the EXIF part of a JPEG, from its ``Exif`` on; nothing where there is none."""
+    for marker, at in _jpeg_segments(data):
+        if marker == _JPEG_SCAN:
+            break
+        if marker == _JPEG_APP1 and data[at + 2 : at + 8] == b"Exif\0\0":
+            return data[at + 2 : at + int.from_bytes(data[at : at + 2], "big")]
+    return b""
 
 
 def _stated_bmp_bytes(data: bytes) -> int:
@@ -191,52 +255,67 @@ def _tiff_size(data: bytes) -> _Size | None:
 def tiff_tags(data: bytes) -> dict[int, int]:
     """Read the first directory of a TIFF, or of EXIF, which is one: tag to its first value.
 
+    A value that lies beyond the end of the file is left out.
+
     Raises:
         struct.error: the file ends within it.
     """
     order = "<" if data[:2] == b"II" else ">"
     found: dict[int, int] = {}
     for tag, (at, width) in tiff_entries(data).items():
-        (found[tag],) = struct.unpack_from(f"{order}{_TIFF_CODES[width]}", data, at)
+        if at + width <= len(data):
+            (found[tag],) = struct.unpack_from(f"{order}{_TIFF_CODES[width]}", data, at)
     return found
 
 
 def tiff_entries(data: bytes) -> dict[int, tuple[int, int]]:
-    """Read where the first directory's values are: tag to the first one's place and its bytes, 4 at most.
+    """Read where the first directory's values are: tag to the first one's place and its bytes.
 
     Raises:
         struct.error: the file ends within it.
     """
     order = "<" if data[:2] == b"II" else ">"
-    (at,) = struct.unpack_from(f"{order}I", data, 4)
-    (count,) = struct.unpack_from(f"{order}H", data, at)
+    head, place_code, count_code, entry_code, entry_bytes, fits = (
+        _TIFF_BIG if _is_big_tiff(data) else _TIFF_CLASSIC
+    )
+    (at,) = struct.unpack_from(f"{order}{place_code}", data, head)
+    # A place may be larger than struct takes; the end is as far out of the file.
+    at = min(at, len(data))
+    (count,) = struct.unpack_from(f"{order}{count_code}", data, at)
+    first = at + struct.calcsize(f"{order}{count_code}")
     found: dict[int, tuple[int, int]] = {}
-    for entry in range(at + 2, at + 2 + 12 * count, 12):
-        tag, kind, values, place = struct.unpack_from(f"{order}HHII", data, entry)
+    for entry in range(first, first + entry_bytes * count, entry_bytes):
+        tag, kind, values, place = struct.unpack_from(f"{order}{entry_code}", data, entry)
         width = _TIFF_BYTES[kind - 1] if 1 <= kind <= len(_TIFF_BYTES) else 4
         # Values that fit stand in the entry itself.
-        found[tag] = (entry + 8 if width * values <= 4 else place, min(width, 4))
+        found[tag] = (entry + entry_bytes - fits if width * values <= fits else place, width)
     return found
 
 
-def _boxed_size(name: bytes, skip: int, order: str) -> Callable[[bytes], _Size | None]:
-    """Give a reader of the two integers ``skip`` bytes behind a named box."""
+def _pam_size(data: bytes) -> _Size | None:
+    pam = pam_header(data)
+    return pam and pam[:2]
 
-    def read(data: bytes) -> _Size | None:
-        at = data.find(name, 0, 4096)
-        if at < 0:
-            return None
-        one, two = struct.unpack_from(">II", data, at + len(name) + skip)
-        return (one, two) if order == "wh" else (two, one)
 
-    return read
+def _jpeg_2000_size(data: bytes) -> _Size | None:
+    """Read it from the code itself, which is what is decoded, whatever the boxes around it say."""
+    at = data.find(_JPEG_2000_CODE)
+    if at < 0:
+        return None
+    right, bottom, left, top = struct.unpack_from(">IIII", data, at + 8)
+    return max(0, right - left), max(0, bottom - top)
+
+
+def _avif_size(data: bytes) -> _Size | None:
+    at = data.find(b"ispe")
+    return None if at < 0 else struct.unpack_from(">II", data, at + 8)
 
 
 def _written_size(pattern: bytes, order: str) -> Callable[[bytes], _Size | None]:
     """Give a reader of two numbers written as text in the first bytes."""
 
     def read(data: bytes) -> _Size | None:
-        found = re.search(pattern, data[:4096])
+        found = re.search(pattern, data[:_TEXT_BYTES])
         if found is None:
             return None
         one, two = int(found[1]), int(found[2])
@@ -250,6 +329,7 @@ def _sun_size(data: bytes) -> _Size:
     return width, height
 
 
+_JPEG_2000_CODE = b"\xff\x4f\xff\x51"
 _BETWEEN = rb"(?:\s+(?:#[^\n]*\n)*)"
 _NUMBER = rb"(\d{1,9})"
 
@@ -260,13 +340,13 @@ _READERS: tuple[tuple[str, Callable[[bytes], bool], Callable[[bytes], _Size | No
     ("GIF", lambda data: data[:6] in (b"GIF87a", b"GIF89a"), _gif_size),
     ("BMP", lambda data: data.startswith(b"BM"), _bmp_size),
     ("TIFF", is_tiff, _tiff_size),
-    ("JPEG 2000", lambda data: data[4:8] == b"jP  ", _boxed_size(b"ihdr", 0, "hw")),
-    ("AVIF", is_avif, _boxed_size(b"ispe", 4, "wh")),
     (
-        "PAM",
-        lambda data: data[:2] == b"P7",
-        _written_size(rb"WIDTH\s+" + _NUMBER + rb"\s+HEIGHT\s+" + _NUMBER, "wh"),
+        "JPEG 2000",
+        lambda data: data[4:8] == b"jP  " or data.startswith(_JPEG_2000_CODE),
+        _jpeg_2000_size,
     ),
+    ("AVIF", is_avif, _avif_size),
+    ("PAM", lambda data: data[:2] == b"P7", _pam_size),
     (
         "PNM",
         lambda data: data[:1] == b"P" and data[1:2] in b"123456Ff" and data[2:3] in b" \t\r\n",

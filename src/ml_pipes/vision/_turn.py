@@ -8,9 +8,9 @@ from __future__ import annotations
 import struct
 from collections.abc import Iterator
 
-from ml_pipes.vision._header import is_avif, is_png, is_webp, png_chunks, tiff_tags
+from ml_pipes.vision._header import is_avif, is_png, is_webp, jpeg_exif, png_chunks, tiff_tags
 
-__all__ = ["stated_turn"]
+__all__ = ["jpeg_swaps_sides", "stated_turn"]
 
 _ORIENTATION = 0x112
 _UPRIGHT = 1
@@ -39,6 +39,14 @@ def stated_turn(data: bytes) -> int | None:
     except (struct.error, IndexError):
         return _UPRIGHT
     return None
+
+
+def jpeg_swaps_sides(data: bytes) -> bool:
+    """Tell whether a JPEG's rows are columns once OpenCV has turned it, as EXIF's 5 to 8 say."""
+    try:
+        return _exif_turn(jpeg_exif(data)) in (5, 6, 7, 8)
+    except (struct.error, IndexError):
+        return False
 
 
 def _exif_turn(exif: bytes) -> int:

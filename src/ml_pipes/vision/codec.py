@@ -16,13 +16,18 @@ import numpy.typing as npt
 from ml_pipes.errors import DecodeError
 from ml_pipes.operator import Operator
 from ml_pipes.vision._header import cut_short, known_format, promised_size_wh
-from ml_pipes.vision._mend import decoded, mended, unsupported
-from ml_pipes.vision._turn import stated_turn
+from ml_pipes.vision._mend import decoded, mended, misread, unsupported
+from ml_pipes.vision._turn import jpeg_swaps_sides, stated_turn
 from ml_pipes.vision.types import ImagePayload
 
 __all__ = ["Decode", "LoadFile", "decode_image"]
 
 _MAX_PIXELS = 200_000_000
+_REDUCTIONS = (
+    (8, cv2.IMREAD_REDUCED_COLOR_8),
+    (4, cv2.IMREAD_REDUCED_COLOR_4),
+    (2, cv2.IMREAD_REDUCED_COLOR_2),
+)
 
 # OpenCV 5 keeps these functions in a module, OpenCV 4 beside all others.
 _log: Any = getattr(cv2.utils, "logging", cv2)
@@ -35,7 +40,10 @@ if "OPENCV_LOG_LEVEL" not in os.environ and _log.getLogLevel() == _LOG_WARNING:
 
 
 def decode_image(
-    data: bytes | bytearray | memoryview, max_pixels: int = _MAX_PIXELS
+    data: bytes | bytearray | memoryview,
+    max_pixels: int = _MAX_PIXELS,
+    *,
+    at_least: tuple[int, int] | None = None,
 ) -> npt.NDArray[np.uint8]:
     """Decode an image file's bytes.
 
@@ -43,18 +51,25 @@ def decode_image(
         data: a whole file of any format that OpenCV reads: JPEG, PNG, WebP, GIF (its
             first frame), BMP, TIFF, JPEG 2000, AVIF and others.
         max_pixels: the most pixels that a header may promise.
+        at_least: (height, width), pixels, of the upright picture. A JPEG is decoded at
+            the smallest of its full size, a half, a quarter and an eighth that has no
+            shorter side than that (a part of a pixel counts as one); other formats keep
+            their full size. None keeps every pixel.
 
     Returns:
         ``(H, W, 3)`` uint8, BGR, turned upright as EXIF says (AVIF: as its own
         properties say). Grey and palette are expanded, 16 bits are scaled to 8, a
         PGM's or PPM's own white becomes 255, CMYK is converted; alpha is dropped and
         leaves the colours as they are stored. Bytes behind the picture, such as a
-        motion photo's film, are passed over.
+        motion photo's film, are passed over. Of several pictures the first counts; where
+        a GIF's is transparent, its background shows. XMP's orientation is not read.
 
     Raises:
         DecodeError: the bytes are empty, are no image, are cut short, hold numbers of a
             kind that is no 8- or 16-bit pixel, or promise too many pixels. Codecs may
-            write a line of their own about damaged pixels to stderr.
+            write a line of their own about damaged pixels to stderr. A JPEG that was cut
+            and given an end marker is not known for that: libjpeg says so on stderr, and
+            the part that is missing is grey.
         TypeError: ``data`` is not bytes.
     """
     if not isinstance(data, (bytes, bytearray, memoryview)):
@@ -69,17 +84,11 @@ def decode_image(
     whole = data if isinstance(data, bytes) else bytes(data)
     if not whole:
         raise DecodeError("Decode: no bytes at all (0 bytes); an image was wanted")
-    size = promised_size_wh(whole)
-    if size is not None and size[0] * size[1] > max_pixels:
-        raise DecodeError(
-            f"Decode: the header promises {size[0]:,} x {size[1]:,} pixels and the limit is {max_pixels:,}; "
-            "Decode(max_pixels=...) raises it for files you trust"
-        )
-    if cut_short(whole):
-        raise DecodeError(f"Decode: the image is cut short ({_shown(whole)}); send the whole file")
+    size = _checked_size_wh(whole, max_pixels)
     # Done here it is the same in every version of OpenCV, and in every file.
     turn = stated_turn(whole)
-    flags = cv2.IMREAD_COLOR if turn is None else cv2.IMREAD_COLOR | cv2.IMREAD_IGNORE_ORIENTATION
+    flags = _reduced(whole, size, at_least)
+    flags = flags if turn is None else flags | cv2.IMREAD_IGNORE_ORIENTATION
     try:
         pixels = decoded(mended(whole), flags)
     except cv2.error as error:
@@ -109,22 +118,71 @@ class LoadFile:
 class Decode:
     """Turn an image file's bytes into a picture; see :func:`decode_image`."""
 
-    def __init__(self, *, max_pixels: int = _MAX_PIXELS) -> None:
-        """Refuse files whose header promises more than ``max_pixels``, a number of 1 or more.
+    def __init__(self, *, max_pixels: int = _MAX_PIXELS, at_least: tuple[int, int] | None = None) -> None:
+        """Set what is decoded, and at which size.
+
+        Args:
+            max_pixels: files whose header promises more are refused; 1 or more.
+            at_least: (height, width), pixels, that a following Resize needs. A JPEG at
+                least twice as large is decoded at a half, a quarter or an eighth of its
+                size, which is faster and averages its pixels. The picture is then as
+                large as what was decoded, and so boxes projected back to it are in
+                pixels of that, not of the file; divided by its size they are parts of
+                both.
 
         Raises:
-            TypeError: ``max_pixels`` is no number.
-            ValueError: it is less than 1.
+            TypeError: ``max_pixels`` is no number, or ``at_least`` no two integers.
+            ValueError: one of them is less than 1.
         """
         if isinstance(max_pixels, bool) or not isinstance(max_pixels, int | float):
             raise TypeError(f"Decode: max_pixels must be a number, 1 or more, got {max_pixels!r}")
         if max_pixels < 1:
             raise ValueError(f"Decode: max_pixels must be 1 or more, got {max_pixels}")
+        if at_least is not None and not (
+            isinstance(at_least, tuple | list)
+            and len(at_least) == 2
+            and all(isinstance(side, int) and not isinstance(side, bool) for side in at_least)
+        ):
+            raise TypeError(f"Decode: at_least must be (height, width), two integers, got {at_least!r}")
+        if at_least is not None and min(at_least) < 1:
+            raise ValueError(f"Decode: at_least must be sides of 1 or more, got {at_least!r}")
         self.max_pixels = max_pixels
+        self.at_least = None if at_least is None else (at_least[0], at_least[1])
 
     def __call__(self, data: bytes) -> ImagePayload:
         """Give the picture, HWC BGR uint8; DecodeError when the bytes are no whole image."""
-        return ImagePayload(decode_image(data, self.max_pixels), "BGR", "HWC")
+        return ImagePayload(decode_image(data, self.max_pixels, at_least=self.at_least), "BGR", "HWC")
+
+
+def _checked_size_wh(whole: bytes, max_pixels: float) -> tuple[int, int] | None:
+    """Read (width, height) as stored, None for an unknown format; refuse what need not be decoded for it."""
+    size = promised_size_wh(whole)
+    if size is None and known_format(whole) is not None:
+        raise DecodeError(_refusal(whole, size))
+    if size is not None and size[0] * size[1] > max_pixels:
+        raise DecodeError(
+            f"Decode: the header promises {size[0]:,} x {size[1]:,} pixels and the limit is {max_pixels:,}; "
+            "Decode(max_pixels=...) raises it for files you trust"
+        )
+    if cut_short(whole):
+        raise DecodeError(f"Decode: the image is cut short ({_shown(whole)}); send the whole file")
+    if misread(whole):
+        raise DecodeError(
+            f"Decode: a BMP with colours of unusual bits is not supported ({_shown(whole)}); "
+            "save it with 8 bits for each colour"
+        )
+    return size
+
+
+def _reduced(data: bytes, size: tuple[int, int] | None, at_least: tuple[int, int] | None) -> int:
+    """Give OpenCV's flag for the smallest size of a JPEG that is large enough; all else is left whole."""
+    if size is None or at_least is None or known_format(data) != "JPEG":
+        return cv2.IMREAD_COLOR
+    shape_hw = size if jpeg_swaps_sides(data) else size[::-1]
+    for divisor, flag in _REDUCTIONS:
+        if all(-(-side // divisor) >= least for side, least in zip(shape_hw, at_least, strict=True)):
+            return flag
+    return cv2.IMREAD_COLOR
 
 
 def _turned(pixels: npt.NDArray[Any], turn: int) -> npt.NDArray[np.uint8]:
