@@ -33,7 +33,8 @@ _JPEG_FRAMES = frozenset(range(0xC0, 0xD0)) - {0xC4, 0xC8, 0xCC}
 _JPEG_WITHOUT_LENGTH = frozenset({0x01, 0xD8})
 _JPEG_END, _JPEG_SCAN, _JPEG_APP1 = 0xD9, 0xDA, 0xE1
 # Within a scan FF is followed by 00, or marks a restart; anything else ends the scan.
-_JPEG_MARKER = re.compile(rb"\xff+([^\x00\xff\xd0-\xd7])")
+# More of FF may come before a marker. They need no "+", which would make the search many times slower.
+_JPEG_MARKER = re.compile(rb"\xff([^\x00\xff\xd0-\xd7])")
 # No header that is text goes on beyond this.
 _TEXT_BYTES = 4096
 # The length of OS/2's header, which is how it is told from later ones.
