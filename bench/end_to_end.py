@@ -18,7 +18,7 @@ import numpy as np
 import onnxruntime
 
 from bench import plain
-from bench.load import Call, Options, closed_block, shown
+from bench.load import Call, Closed, Options, closed_block, shown
 from bench.operators import single_threaded_opencv, spread_ms
 from bench.timing import interleave
 from ml_pipes.core import Pipeline
@@ -34,6 +34,7 @@ _CALLERS = 2
 _CONF, _IOU, _MOST = 0.05, 0.45, 300
 _GOAL = 0.9
 _ALONE, _OURS = "the model alone", "bytes to boxes, our steps"
+_REDUCED = "the same, decoded at half size"
 
 
 def end_to_end_rows(options: Options) -> list[dict[str, Any]]:
@@ -45,21 +46,20 @@ def end_to_end_rows(options: Options) -> list[dict[str, Any]]:
     infer = Infer(str(model), threads=1)
     calls: dict[str, tuple[Call, Any]] = {
         _ALONE: (infer, _tensor(infer, photograph)),
-        _OURS: (_pipeline(infer), photograph),
+        _OURS: (_pipeline(infer, Decode()), photograph),
+        _REDUCED: (_pipeline(infer, Decode(at_least=(_SIDE, _SIDE))), photograph),
         "bytes to boxes, by hand": (_by_hand(model), photograph),
     }
-    _check_agreement(_pipeline(infer)(photograph), _by_hand(model)(photograph))
-    rates: dict[str, list[float]] = {name: [] for name in calls}
+    _check_agreement(_pipeline(infer, Decode())(photograph), _by_hand(model)(photograph))
+    blocks: dict[str, list[Closed]] = {name: [] for name in calls}
     order = random.Random(0)
     with single_threaded_opencv():
         for _ in shown(range(4 if options.quick else 12), "320n"):
             for name in order.sample(list(calls), len(calls)):
                 call, item = calls[name]
-                block = closed_block(
-                    call, [item] * _CALLERS, warm_s=0.2, block_s=0.5 if options.quick else 1.5
-                )
-                rates[name].append(len(block.calls) / (block.until - block.since))
-    return [_row(name, rates) for name in calls]
+                length_s = 0.5 if options.quick else 1.5
+                blocks[name].append(closed_block(call, [item] * _CALLERS, warm_s=0.2, block_s=length_s))
+    return [_row(name, blocks) for name in calls]
 
 
 def share_rows(options: Options) -> list[dict[str, Any]]:
@@ -119,10 +119,10 @@ def _parts(infer: Infer) -> dict[str, list[Any]]:
     }
 
 
-def _pipeline(infer: Infer) -> Pipeline[Any, Any]:
+def _pipeline(infer: Infer, decode: Decode) -> Pipeline[Any, Any]:
     """All parts in one list, with the way back to the photograph."""
-    decode, letterbox, *others = _parts(infer).values()
-    steps = [*decode, *letterbox, Store("transform", source="1")]
+    _, letterbox, *others = _parts(infer).values()
+    steps = [decode, *letterbox, Store("transform", source="1")]
     for part in others:
         steps += part
     return Pipeline([*steps, Recall("transform"), ProjectBoxes()])
@@ -163,16 +163,21 @@ def _check_agreement(ours: Any, theirs: tuple[Any, Any, Any]) -> None:
     np.testing.assert_allclose(ours["boxes"], boxes, atol=0.1)
 
 
-def _row(name: str, rates: dict[str, list[float]]) -> dict[str, Any]:
-    mine = rates[name]
-    shares = [one / alone for one, alone in zip(mine, rates[_ALONE], strict=True)]
-    share, judged = statistics.median(shares), name == _OURS
+def _row(name: str, blocks: dict[str, list[Closed]]) -> dict[str, Any]:
+    mine, alone = ([_per_s(block) for block in blocks[key]] for key in (name, _ALONE))
+    shares = [one / other for one, other in zip(mine, alone, strict=True)]
+    share, judged = statistics.median(shares), name in (_OURS, _REDUCED)
     return {
         "what": name,
         "per s": statistics.median(mine),
         "blocks": f"{min(mine):.1f}-{max(mine):.1f}",
+        "CPU each, ms": statistics.median(block.cpu_s / len(block.calls) for block in blocks[name]) * 1e3,
         "share of the model alone": share,
         "of that min-max": f"{min(shares):.2f}-{max(shares):.2f}",
         "goal": f">= {_GOAL}" if judged else "",
         "met": share >= _GOAL if judged else "",
     }
+
+
+def _per_s(block: Closed) -> float:
+    return len(block.calls) / (block.until - block.since)
