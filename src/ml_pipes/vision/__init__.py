@@ -56,6 +56,7 @@ try:
     from ml_pipes.vision.stitch_maps import StitchMaps, stitch_maps
     from ml_pipes.vision.tiling import Stitch, Tile, TileRect, tile_rects
     from ml_pipes.vision.types import ImagePayload, ResizeTransform
+    from ml_pipes.vision.yolo import Candidates, DecodeYOLO, decode_yolo
 except ImportError as missing:
     if missing.name not in {"numpy", "cv2"}:
         raise
@@ -68,11 +69,13 @@ __all__ = [
     "NMM",
     "NMS",
     "BlendImages",
+    "Candidates",
     "ClampDensity",
     "ConvertBoxFormat",
     "ConvertColorSpace",
     "Decode",
     "DecodeCenterFace",
+    "DecodeYOLO",
     "DensityToHeatmap",
     "DrawBoxes",
     "DrawDensityOverlay",
@@ -112,6 +115,7 @@ __all__ = [
     "convert_boxes",
     "decode_centerface",
     "decode_image",
+    "decode_yolo",
     "heat_levels",
     "mask_areas",
     "masks_to_boxes",
