@@ -255,3 +255,22 @@ def test_what_follows_a_model_leaves_its_outputs_as_they_are() -> None:
 
     assert result["boxes"].shape == (1, 4)
     assert all(np.array_equal(a.array, b) for a, b in zip(outputs.tensors, before, strict=True))
+
+
+def test_boxes_of_5000_sizes_come_back_without_a_shift() -> None:
+    rng = np.random.default_rng(0)
+    sizes, targets = rng.integers(1, 500, (5000, 2)), rng.integers(1, 200, (5000, 2))
+    errors = np.zeros((5000, 4))
+
+    for at, ((height, width), target) in enumerate(zip(sizes.tolist(), targets.tolist(), strict=True)):
+        blank = ImagePayload(np.zeros((height, width, 1), np.uint8))
+        _, transform = vision.Resize(tuple(target), interpolation="nearest")(blank)
+        gain = np.array([*transform.content_shape[::-1], *transform.content_shape[::-1]])
+        gain = gain / [width, height, width, height]
+        box = np.sort(rng.random((2, 2)), axis=0).ravel() * [width, height, width, height]
+        # A model sees whole pixels.
+        seen = np.rint(box * gain + [*transform.pad, *transform.pad])
+        errors[at] = (vision.project_boxes(seen, transform) - box) * gain
+
+    assert np.abs(errors).max() <= 0.51
+    assert np.abs(errors.mean(axis=0)).max() < 0.02

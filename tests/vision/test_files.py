@@ -143,7 +143,12 @@ def test_the_oldest_bmp_header_is_read() -> None:
 
 
 @pytest.mark.parametrize(
-    "odd", [_chunk(b"iCCP", b"x\0\0junk"), struct.pack(">I", 7) + b"tIME" + bytes(7) + b"\0\0\0\0"]
+    "odd",
+    [
+        _chunk(b"iCCP", b"x\0\0junk"),
+        struct.pack(">I", 7) + b"tIME" + bytes(7) + b"\0\0\0\0",
+        _chunk(b"tRNS", b"\xff\xff" * 3),
+    ],
 )
 def test_what_stands_beside_a_pngs_pixels_writes_nothing_to_stderr(
     odd: bytes, capfd: pytest.CaptureFixture[str]

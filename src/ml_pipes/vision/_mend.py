@@ -56,8 +56,8 @@ def mended(data: bytes) -> bytes:
     if data[:2] == b"P7":
         return _pam_without_alpha(data)
     if is_png(data):
-        # Capital letters are the parts without which there is no picture; tRNS belongs to the colours.
-        kept = [data[at:end] for kind, at, end in png_chunks(data) if kind[:1].isupper() or kind == b"tRNS"]
+        # Capital letters are the parts without which there is no picture.
+        kept = [data[at:end] for kind, at, end in png_chunks(data) if kind[:1].isupper()]
         return data[:8] + b"".join(kept)
     if is_tiff(data):
         return _tiff_with_colours_as_stored(data)
