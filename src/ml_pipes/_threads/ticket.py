@@ -6,7 +6,7 @@ Knows rows, results and errors. Knows nothing of when a batch leaves.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
-from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
+from typing import Any, Protocol, TypeAlias
 
 from ml_pipes._threads.clock import Gate
 from ml_pipes._threads.company import Traveller
@@ -14,10 +14,7 @@ from ml_pipes._threads.copies import own_copy
 from ml_pipes._threads.deadline import deadline_at
 from ml_pipes.control import SHORT_CIRCUIT
 
-if TYPE_CHECKING:
-    from ml_pipes._threads.run import Run
-
-__all__ = ["Row", "Runner", "Server", "Ticket", "Way"]
+__all__ = ["Row", "Runner", "Served", "Server", "Ticket", "Way"]
 
 _NOTHING: list[Any] = []  # never written to
 Runner: TypeAlias = Callable[[list[Any]], Any]
@@ -28,6 +25,18 @@ class Server(Protocol):
 
     def serve(self, ticket: Ticket) -> None:
         """Block until the ticket has its outcome."""
+
+
+class Served(Protocol):
+    """A run that has taken some of a ticket's rows.
+
+    Attributes:
+        settled: each of its rows has its outcome.
+        over: nothing more will come of it.
+    """
+
+    settled: bool
+    over: bool
 
 
 class Way(Protocol):
@@ -142,7 +151,7 @@ class Ticket:
         self.way: Way | None = None
         self.deadline_at = deadline_at()
         self.gate: Gate | None = None
-        self.runs: list[Run] = []
+        self.runs: list[Served] = []
         self.left = False
         self.done = False
         self.error: BaseException | None = None
