@@ -156,6 +156,17 @@ def test_of_several_pictures_the_first_is_read(kind: str, options: dict[str, obj
     assert np.abs(picture.astype(int) - _SMOOTH[..., ::-1]).mean() < 8
 
 
+@pytest.mark.parametrize(("background", "shown_bgr"), [(0, [0, 0, 255]), (2, [255, 0, 0])])
+def test_where_a_gif_is_transparent_its_background_shows(background: int, shown_bgr: list[int]) -> None:
+    image = Image.new("P", (3, 1))
+    image.putpalette([255, 0, 0, 0, 255, 0, 0, 0, 255] + [0] * 759)
+    for at in range(3):
+        image.putpixel((at, 0), at)
+    data = _file(image, "GIF", transparency=1, background=background)
+
+    assert Decode()(data).array.tolist() == [[[0, 0, 255], shown_bgr, [255, 0, 0]]]
+
+
 _KINDS = {
     "jpeg": ("JPEG", {}),
     "progressive": ("JPEG", {"progressive": True}),
