@@ -183,6 +183,65 @@ def test_what_stays_is_what_the_definition_says(
     assert kept.tolist() == _plainly(boxes, scores, classes, iou)[:most]
 
 
+@given(
+    st.integers(0, 2**32 - 1),
+    st.sampled_from([1, 6, 40]),
+    st.sampled_from([0.0, 0.3, 0.5, 1.0]),
+    st.sampled_from([1e-160, 1e-3, 1.0, 1e120]),
+    st.sampled_from([0.0, 1e3, 1e15]),
+)
+def test_of_heaps_that_are_tied_touch_or_hold_no_area_and_no_number_the_same_stay_as_by_definition(
+    seed: int, kinds: int, iou: float, unit: float, away: float
+) -> None:
+    rng = np.random.default_rng(seed)
+    many = int(rng.integers(2, 400))
+    corners = rng.integers(0, 6, (many, 2)) * rng.choice([10, 60]) + rng.integers(0, 3, (many, 2))
+    boxes = np.concatenate([corners, corners + rng.integers(-1, 12, (many, 2))], axis=1) * unit + away
+    boxes[rng.random(many) < 0.03, rng.integers(0, 4)] = np.nan
+    scores, classes = rng.integers(1, 20, many) / 20, rng.integers(0, kinds, many)
+    numbers = ~np.isnan(boxes).any(axis=1)
+
+    kept = nms(boxes, scores, classes, 0.0, iou, many)
+
+    at = np.flatnonzero(numbers)
+    expected = at[_plainly(boxes[at], scores[at], classes[at], iou)].tolist()
+    assert kept[: len(expected)].tolist() == expected
+    assert sorted(kept[len(expected) :]) == np.flatnonzero(~numbers).tolist()
+
+
+@pytest.mark.parametrize(("heaps", "kinds"), [(100, 1), (100, 8), (2000, 1), (2000, 80)])
+@pytest.mark.parametrize("iou", [0.0, 0.45, 0.9])
+def test_many_boxes_in_heaps_far_from_each_other_stay_as_the_definition_says(
+    heaps: int, kinds: int, iou: float
+) -> None:
+    rng = np.random.default_rng(1)
+    many = 6000
+    heap = rng.integers(0, heaps, many)
+    corners = np.stack([heap % 40, heap // 40], axis=1) * 50 + rng.integers(0, 5, (many, 2))
+    boxes = np.concatenate([corners, corners + rng.integers(36, 40, (many, 2))], axis=1)
+    scores, classes = rng.integers(1, 500, many) / 500, rng.integers(0, kinds, many)
+
+    kept = nms(boxes, scores, classes, 0.0, iou, many)
+
+    expected: list[int] = []
+    for one in range(heaps):
+        at = np.flatnonzero(heap == one)
+        expected += at[_plainly(boxes[at], scores[at], classes[at], iou)].tolist()
+    assert kept.tolist() == sorted(expected, key=lambda at: (-scores[at], at))
+
+
+def test_of_a_long_chain_of_boxes_each_over_the_next_every_second_stays() -> None:
+    chain = np.arange(300) * 20.0
+    apart = np.arange(40) * 200.0
+    starts = np.concatenate([chain, apart])
+    boxes = np.stack([starts, np.zeros(340), starts + 50, np.full(340, 50.0)], axis=1)
+    classes = np.concatenate([np.zeros(300, int), np.arange(1, 41)])
+
+    kept = nms(boxes, np.linspace(1, 0.5, 340), classes, 0.0, 0.4, 340)
+
+    assert kept.tolist() == [*range(0, 300, 2), *range(300, 340)]
+
+
 @pytest.mark.parametrize(("spread", "most"), [(60, 300), (500, 30), (500, 3000), (3000, 300)])
 @pytest.mark.parametrize(
     "sizes", [[2200], [1100, 1100], [2199, 1], [1800, *[5] * 80], [220] * 10, [11] * 200]
