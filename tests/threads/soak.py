@@ -47,6 +47,7 @@ class Report:
         calls: how many were asked for.
         seconds: how long they took.
         outcomes: how many ended how.
+        closed: how many pipelines were closed while they were in use.
         faults: what was wrong, some of it in words.
         fault_count: how much was wrong.
         rates: calls per second of each tenth.
@@ -58,6 +59,7 @@ class Report:
     calls: int
     seconds: float = 0.0
     outcomes: Counter[str] = field(default_factory=Counter)
+    closed: int = 0
     faults: list[str] = field(default_factory=list)
     fault_count: int = 0
     rates: list[float] = field(default_factory=list)
@@ -217,6 +219,7 @@ class _Soak:
             report.fault(f"the thread {name} lives after close()")
         gc.collect()
         for shop in self.shops:
+            self.report.closed += len(shop.retired)
             alive = sum(reference() is not None for reference in shop.retired)
             if alive:
                 report.fault(
