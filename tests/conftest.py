@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
@@ -16,6 +17,10 @@ from ml_pipes._threads.fakes import FakeClock
 Start: TypeAlias = Callable[..., "Future[Any]"]
 
 _ROOT = Path(__file__).resolve().parent.parent
+
+# So that tests import what they share, and `bench`, from wherever pytest is started.
+if str(_ROOT) not in sys.path:
+    sys.path.append(str(_ROOT))
 
 # A shared machine is slow at times, which is no fault of the code; the timeout of each test still holds.
 hypothesis.settings.register_profile("local", deadline=None)

@@ -12,12 +12,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import inf
-from typing import Final, Literal, NamedTuple, TypeAlias
+from typing import Final, Literal, NamedTuple, TypeAlias, get_args
 
 __all__ = ["POLICIES", "Departure", "Policy", "Room", "Verdict"]
 
 Policy: TypeAlias = Literal["auto", "greedy", "full"]
-POLICIES: Final = ("auto", "greedy", "full")
+POLICIES: Final[tuple[Policy, ...]] = get_args(Policy)
 
 # To wait and be woken costs about this much, seconds: what saves less is not waited for.
 _WAKE_UP_S = 50e-6

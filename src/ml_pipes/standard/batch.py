@@ -11,7 +11,7 @@ from math import inf
 from typing import Any, Literal, TypeAlias, TypeVar, get_args
 
 from ml_pipes._threads.batcher import Batcher
-from ml_pipes._threads.departure import Departure, Policy
+from ml_pipes._threads.departure import POLICIES, Departure, Policy
 from ml_pipes._threads.ticket import Ticket
 from ml_pipes.errors import OversizeError
 from ml_pipes.operator import Operator
@@ -101,7 +101,7 @@ class Batch(RegionOpener[ItemT, Any]):
         on_error: _OnError = "share",
     ) -> None:
         self.size = check_count("Batch: size", size)
-        self.policy = check_choice("Batch: policy", policy, get_args(Policy))
+        self.policy = check_choice("Batch: policy", policy, POLICIES)
         self.timeout = self._checked_timeout(timeout)
         self.max_concurrency = check_count("Batch: max_concurrency", max_concurrency)
         self.many = check_flag("Batch: many", many)
