@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ml_pipes.errors import StepInputError
+from ml_pipes.errors import MissingNameError, StepInputError
 from ml_pipes.tensor import TensorRegistry
 from ml_pipes.vision.text import CTCDecode, RecognizedText, ctc_decode, ctc_table
 
@@ -155,3 +155,29 @@ def test_a_wrong_table_is_refused_when_built() -> None:
 def test_another_value_is_refused() -> None:
     with pytest.raises(StepInputError, match="CTCDecode: wanted a TensorRegistry, got ndarray"):
         CTCDecode(TABLE)(line([1]))
+
+
+def test_the_characters_come_from_what_a_models_file_says_of_itself() -> None:
+    decode = CTCDecode.from_metadata({"character": "a\nb\nc"})
+
+    (found,) = decode(TensorRegistry({"text": line([1, 0, 3])}))
+
+    assert decode.table == TABLE
+    assert found.text == "ac"
+
+
+def test_the_characters_and_the_scores_may_have_other_names() -> None:
+    decode = CTCDecode.from_metadata({"dictionary": "x"}, "lines", key="dictionary")
+
+    assert decode.table == ("", "x", " ")
+    assert decode.src == "lines"
+
+
+@pytest.mark.parametrize(("metadata", "there"), [({}, r"\(none\)"), ({"stride": "32"}, "'stride'")])
+def test_a_file_without_characters_says_what_it_has(metadata: dict[str, str], there: str) -> None:
+    with pytest.raises(
+        MissingNameError,
+        match="CTCDecode.from_metadata: the model's file says nothing under 'character'; "
+        rf"available: {there}. Say where its characters are with key=, or write CTCDecode\(ctc_table",
+    ):
+        CTCDecode.from_metadata(metadata)

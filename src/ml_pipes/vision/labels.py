@@ -5,8 +5,12 @@ Knows class numbers and names. Knows nothing of models, pictures or tensors.
 
 from __future__ import annotations
 
+import ast
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from numbers import Integral
+
+from ml_pipes.errors import MissingNameError
 
 __all__ = ["ClassNames", "LabelMap"]
 
@@ -43,6 +47,31 @@ class LabelMap(Mapping[int, str]):
                 raise ValueError(f"LabelMap: class {number} is there twice")
             self._names[number] = name
 
+    @classmethod
+    def from_metadata(cls, metadata: Mapping[str, object], key: str = "names") -> LabelMap:
+        """Take the names that a model's file keeps: ``LabelMap.from_metadata(infer.metadata)``.
+
+        Args:
+            metadata: what the model's file says of itself.
+            key: where in it the names are: a list, or a mapping from number to name, written as
+                JSON or as Python writes it (Ultralytics' exports hold ``{0: 'person'}``), or read already.
+
+        Raises:
+            MissingNameError: there is no such key; the message lists those there are.
+            ValueError: what is there gives no names.
+        """
+        if key not in metadata:
+            there = ", ".join(map(repr, metadata)) or "(none)"
+            raise MissingNameError(
+                f"LabelMap.from_metadata: the model's file says nothing under {key!r}; available: {there}. "
+                "Say where its names are with key=, or write LabelMap([...])"
+            )
+        names = metadata[key]
+        try:
+            return cls(_read(names) if isinstance(names, str) else names)  # type: ignore[arg-type] # is checked
+        except (TypeError, ValueError) as error:
+            raise ValueError(f"LabelMap.from_metadata: {key!r} gives no names: {error}") from error
+
     def __getitem__(self, number: int) -> str:
         return self._names[number]
 
@@ -56,7 +85,22 @@ class LabelMap(Mapping[int, str]):
         return f"LabelMap({self._names})"
 
 
+# So many characters of an unreadable text are enough to tell what it is.
+_SHOWN = 60
+
 ClassNames = Sequence[str] | Mapping[int, str]
+
+
+def _read(text: str) -> object:
+    """What a text of JSON or of Python's literals stands for; nothing in it is run."""
+    for read in (json.loads, ast.literal_eval):
+        try:
+            value: object = read(text)
+        except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
+            continue
+        return value
+    shown = text if len(text) <= _SHOWN else text[:_SHOWN] + "..."
+    raise ValueError(f"wanted a list or a dict as JSON or Python writes it, got {shown!r}")
 
 
 def _class_number(key: object) -> int:

@@ -5,11 +5,12 @@ Knows scores and a table of characters. Knows nothing of models or pictures.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
+from ml_pipes.errors import MissingNameError
 from ml_pipes.operator import Operator
 from ml_pipes.tensor._names import takes
 from ml_pipes.tensor.maths import argmax
@@ -104,6 +105,29 @@ class CTCDecode:
             raise ValueError(f"CTCDecode: table must have a blank and a character, got {len(table)} entries")
         self.table = table
         self.src = src
+
+    @classmethod
+    def from_metadata(
+        cls, metadata: Mapping[str, str], src: str = "text", *, key: str = "character"
+    ) -> CTCDecode:
+        """Take the characters that a model's file keeps: ``CTCDecode.from_metadata(infer.metadata)``.
+
+        Args:
+            metadata: what the model's file says of itself.
+            src: the tensor to read, ``(N, T, C)``.
+            key: where in it the characters are, one a line; PP-OCR's models have them under ``character``.
+
+        Raises:
+            MissingNameError: there is no such key; the message lists those there are.
+            ValueError: there are no characters.
+        """
+        if key not in metadata:
+            there = ", ".join(map(repr, metadata)) or "(none)"
+            raise MissingNameError(
+                f"CTCDecode.from_metadata: the model's file says nothing under {key!r}; available: {there}. "
+                "Say where its characters are with key=, or write CTCDecode(ctc_table(text))"
+            )
+        return cls(ctc_table(metadata[key]), src)
 
     @takes(TensorRegistry)
     def __call__(self, tensors: TensorRegistry) -> list[RecognizedText]:
