@@ -12,10 +12,10 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from reprlib import recursive_repr
 from textwrap import indent
-from typing import TYPE_CHECKING, Any, Generic, Self, TypeAlias, TypeVar, Union
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Self, TypeAlias, TypeVar, Union
 
 from ml_pipes._engine.plan import Embedded, Plan, make_plan
-from ml_pipes._engine.record import NO_RECORD, Recorder
+from ml_pipes._engine.record import NO_RECORD, RecorderKind, recorder_kind
 from ml_pipes._engine.run import run
 from ml_pipes._engine.way import CallWay, Way, first_place
 from ml_pipes._threads.deadline import check_deadline, deadline_at, due_within
@@ -27,7 +27,7 @@ from ml_pipes.errors import PipelineClosed
 from ml_pipes.operator import Operator, OperatorDescription, get_operator_name
 from ml_pipes.region import RegionCloser, RegionOpener
 from ml_pipes.stats import PipelineStats, RegionStats
-from ml_pipes.tracing import TraceCollector
+from ml_pipes.tracing import TraceCollector, TracingConfig
 
 __all__ = ["Embed", "Inline", "OperatorLike", "Pipeline", "PipelineDescription", "embed", "inline"]
 
@@ -47,6 +47,13 @@ OperatorLike: TypeAlias = Union[
 ]
 """What a pipeline's list may hold: a callable of one or more positional parameters, a
 region's opener or closer, a ContextOp, or an Inline."""
+
+
+class _Tracing(NamedTuple):
+    """Who receives the traces, and what records them."""
+
+    collector: TraceCollector
+    recorder: RecorderKind
 
 
 class Pipeline(Generic[InputT, OutputT]):
@@ -70,7 +77,7 @@ class Pipeline(Generic[InputT, OutputT]):
         self._places: dict[int, Owned] = {}
         self._operators = tuple(_flat(operators))
         self._plan: Plan | None = make_plan(self._operators, self._places)  # None: closed
-        self._collector: TraceCollector | None = None
+        self._tracing: _Tracing | None = None
 
     def __call__(self, value: InputT) -> OutputT:
         """Carry one value through.
@@ -85,11 +92,11 @@ class Pipeline(Generic[InputT, OutputT]):
             raise PipelineClosed(CLOSED)
         result: OutputT
         if plan.meetings:
-            result = _run_on_a_way(plan, value, self._collector)
-        elif self._collector is None:
+            result = _run_on_a_way(plan, value, self._tracing)
+        elif self._tracing is None:
             result = run(plan, value)
         else:
-            result = _run(plan, value, self._collector, None)
+            result = _run(plan, value, self._tracing, None)
         return result
 
     def call(self, value: InputT, *, deadline: float | None = None) -> OutputT:
@@ -117,7 +124,7 @@ class Pipeline(Generic[InputT, OutputT]):
         if plan is None:
             raise PipelineClosed(CLOSED)
         with due_within(deadline):
-            result: OutputT = _run_on_a_way(plan, value, self._collector)
+            result: OutputT = _run_on_a_way(plan, value, self._tracing)
             check_deadline("before the result was there")
             return result
 
@@ -175,7 +182,7 @@ class Pipeline(Generic[InputT, OutputT]):
     @property
     def trace_collector(self) -> TraceCollector | None:
         """Who receives a trace of each call."""
-        return self._collector
+        return None if self._tracing is None else self._tracing.collector
 
     def stats(self) -> PipelineStats:
         """What went on in its regions since it was made: figures per region, also after it was closed.
@@ -195,15 +202,21 @@ class Pipeline(Generic[InputT, OutputT]):
                 kind, kept = type(operator).__name__, self._places[index].peek()
                 yield RegionStats(label, kind) if kept is None else kept.stats(kind)
 
-    def set_tracing(self, collector: TraceCollector | None) -> None:
+    def set_tracing(self, collector: TraceCollector | None, config: TracingConfig | None = None) -> None:
         """Trace each call from now on, and hand the traces to ``collector``; None switches it off.
 
+        Args:
+            collector: who receives a trace of each call, on the call's thread.
+            config: what is kept of each step beside its times; nothing when left out.
+
         Raises:
-            TypeError: ``collector`` is no :class:`TraceCollector`.
+            TypeError: ``collector`` is no :class:`TraceCollector`, or ``config`` no :class:`TracingConfig`.
         """
         if collector is not None and not isinstance(collector, TraceCollector):
             raise TypeError(f"set_tracing takes a TraceCollector or None, got {collector!r}")
-        self._collector = collector
+        if config is not None and not isinstance(config, TracingConfig):
+            raise TypeError(f"set_tracing takes a TracingConfig or None as config, got {config!r}")
+        self._tracing = None if collector is None else _Tracing(collector, recorder_kind(config))
 
     def describe(self, *, show_defaults: bool = False, verbose: bool = False) -> PipelineDescription:
         """Show the list, with the operators' arguments.
@@ -228,7 +241,7 @@ class Pipeline(Generic[InputT, OutputT]):
 
     def __getstate__(self) -> dict[str, Any]:
         # The recipe: what regions own is made anew, and collectors stay with their process.
-        return {**self.__dict__, "_plan": None, "_places": {}, "_collector": None}
+        return {**self.__dict__, "_plan": None, "_places": {}, "_tracing": None}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
@@ -279,7 +292,7 @@ class Embed(Embedded, Generic[InputT, OutputT]):
         if plan is None:
             return self.pipeline(value)  # which says that it is closed
         inner = None if way is None else Way(plan, way.traveller, way.passed)
-        result: OutputT = _run(plan, value, self.pipeline.trace_collector, inner)
+        result: OutputT = _run(plan, value, self.pipeline._tracing, inner)  # noqa: SLF001 - as above
         return result
 
 
@@ -303,14 +316,14 @@ def inline(pipeline: Pipeline[InputT, OutputT]) -> Inline[InputT, OutputT]:
     return Inline(pipeline)
 
 
-def _run_on_a_way(plan: Plan, value: Any, collector: TraceCollector | None) -> Any:
+def _run_on_a_way(plan: Plan, value: Any, tracing: _Tracing | None) -> Any:
     """A call in which callers meet: those who wait know that this one comes."""
     way: CallWay | None = None
     try:
         place = first_place(plan.meetings)
         if place is not None:
             way = CallWay(plan, place)
-        return _run(plan, value, collector, way)
+        return _run(plan, value, tracing, way)
     except BaseException:
         give_back_all()
         raise
@@ -319,20 +332,20 @@ def _run_on_a_way(plan: Plan, value: Any, collector: TraceCollector | None) -> A
             way.end()
 
 
-def _run(plan: Plan, value: Any, collector: TraceCollector | None, way: Way | None) -> Any:
-    if collector is None:
+def _run(plan: Plan, value: Any, tracing: _Tracing | None, way: Way | None) -> Any:
+    if tracing is None:
         return run(plan, value, NO_RECORD, way, deadline_at())
-    recorder = Recorder()
+    recorder = tracing.recorder(None, value)
     try:
         return run(plan, value, recorder, way, deadline_at())
     finally:
         try:
-            collector.on_trace(recorder.trace())
+            tracing.collector.on_trace(recorder.trace())
         except Exception:
             import logging  # only a failing collector needs it
 
             logging.getLogger("ml_pipes").exception(
-                "the trace collector %r failed; the call goes on", collector
+                "the trace collector %r failed; the call goes on", tracing.collector
             )
 
 

@@ -8,14 +8,52 @@ they are recorded.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
 
-__all__ = ["InvocationTrace", "StepSpan", "TraceCollector", "mean_trace"]
+from ml_pipes.operator import OperatorDescription
 
-# total_duration_s, batch_size, workers, start_time, thread, item: one tuple, since a trace is made per call.
-_About: TypeAlias = tuple[float, float | None, int | None, float, int | None, int | None]
+__all__ = [
+    "InvocationTrace",
+    "StepSpan",
+    "TraceCollector",
+    "TracingConfig",
+    "mean_trace",
+    "operator_config",
+    "shape_of",
+    "walk",
+]
+
+# total_duration_s, batch_size, workers, start_time, thread, item, participants: one tuple, since a trace is
+# made per call.
+_About: TypeAlias = tuple[float, float | None, int | None, float, int | None, int | None, int | None]
+
+# A tuple of more parts is shown by its length.
+_SHOWN_PARTS = 4
+
+
+@dataclass(frozen=True)
+class TracingConfig:
+    """What is kept of each step beside its times; each costs time in every traced call.
+
+    Attributes:
+        capture_config: the operator's arguments, in ``operator_config``.
+        capture_shapes: what came and what went on, in short: ``input_shape`` and ``output_shape``; see
+            :func:`shape_of`.
+    """
+
+    capture_config: bool = False
+    capture_shapes: bool = False
+    _capture_outputs: bool = False
+
+    @property
+    def keeps_values(self) -> bool:
+        """What went on is kept itself, in ``output_value``: not copied, for steps do not write to it."""
+        return self._capture_outputs
+
+    def __bool__(self) -> bool:
+        return self.capture_config or self.capture_shapes or self._capture_outputs
 
 
 @dataclass(frozen=True)
@@ -27,6 +65,8 @@ class StepSpan:
         start_time: when it began, seconds.
         duration_s: how long it took, seconds.
         error: it raised.
+        error_type: the class of what it raised; None when it did not.
+        error_message: what that said.
         operator_config: the operator's arguments, where the recorder keeps them.
         attributes: counts: ``seen``, ``emitted``, ``dropped`` of a region of items, and ``failed`` where
             failures were returned or dropped; ``dropped`` of a step that short-circuited.
@@ -53,6 +93,13 @@ class StepSpan:
     operator_type: type | None = None
     runs: tuple[InvocationTrace, ...] = ()
     thread: int | None = None
+    error_type: str | None = None
+    error_message: str | None = None
+
+    @property
+    def end_time(self) -> float:
+        """When it ended, seconds."""
+        return self.start_time + self.duration_s
 
 
 class InvocationTrace:
@@ -66,6 +113,7 @@ class InvocationTrace:
         start_time: when the run began, seconds of ``time.perf_counter``.
         thread: the thread that the run was on.
         item: which item of its region the run was for.
+        participants: of the run of a batch, how many callers had items in it.
     """
 
     __slots__ = ("__weakref__", "_about", "_spans")
@@ -80,9 +128,10 @@ class InvocationTrace:
         start_time: float = 0.0,
         thread: int | None = None,
         item: int | None = None,
+        participants: int | None = None,
     ) -> None:
         self._spans: tuple[StepSpan, ...] | Callable[[], Iterable[StepSpan]] = tuple(spans)
-        self._about: _About = (total_duration_s, batch_size, workers, start_time, thread, item)
+        self._about: _About = (total_duration_s, batch_size, workers, start_time, thread, item, participants)
 
     @classmethod
     def later(cls, make_spans: Callable[[], Iterable[StepSpan]], about: _About) -> InvocationTrace:
@@ -134,6 +183,16 @@ class InvocationTrace:
         """Which item of its region the run was for."""
         return self._about[5]
 
+    @property
+    def participants(self) -> int | None:
+        """Of the run of a batch, how many callers had items in it; None for any other run."""
+        return self._about[6]
+
+    @property
+    def end_time(self) -> float:
+        """When the run ended, seconds of ``time.perf_counter``."""
+        return self.start_time + self.total_duration_s
+
     def span_fractions(self) -> dict[str, float]:
         """Label -> share of the total, 0 to 1; all 0 when the total is 0."""
         total = self.total_duration_s
@@ -168,6 +227,48 @@ class TraceCollector(ABC):
     @abstractmethod
     def on_trace(self, trace: InvocationTrace) -> None:
         """Take one finished trace."""
+
+
+def walk(trace: InvocationTrace) -> Iterator[tuple[StepSpan, InvocationTrace]]:
+    """Every span of a trace, regions' runs and their regions' too, each with the run that it is of.
+
+    A run that several items of the trace share, since they met in one batch, comes once.
+    """
+    yield from _walk(trace, set())
+
+
+def _walk(trace: InvocationTrace, seen: set[int]) -> Iterator[tuple[StepSpan, InvocationTrace]]:
+    for span in trace.spans:
+        yield span, trace
+        for run in span.runs:
+            if id(run) not in seen:
+                seen.add(id(run))
+                yield from _walk(run, seen)
+
+
+def operator_config(operator: Any) -> dict[str, Any]:
+    """An operator's arguments, name -> value, those left at their defaults too."""
+    return OperatorDescription.from_operator(operator).all_args
+
+
+def shape_of(value: Any) -> tuple[Any, ...] | str:
+    """A value in short: an array's shape, also of one that a payload holds; else its kind and length."""
+    for holder in (value, getattr(value, "array", None)):
+        shape = getattr(holder, "shape", None)
+        if isinstance(shape, tuple):
+            return shape
+    kind = type(value).__name__
+    if isinstance(value, tuple) and len(value) <= _SHOWN_PARTS:
+        return f"({', '.join(map(_short, value))})"
+    try:
+        return f"{kind}[{len(value)}]"
+    except Exception:  # noqa: BLE001 - no length, or one that cannot be told: tracing must not fail a call
+        return kind
+
+
+def _short(value: Any) -> str:
+    shape = shape_of(value)
+    return shape if isinstance(shape, str) else f"{type(value).__name__}{list(shape)}"
 
 
 def mean_trace(
@@ -208,7 +309,7 @@ def _mean_span(spans: Sequence[StepSpan]) -> StepSpan:
         error=any(span.error for span in spans),
         attributes=attributes,
         child_trace=_mean_child(spans),
-        runs=tuple(run for span in spans for run in span.runs),
+        runs=tuple({id(run): run for span in spans for run in span.runs}.values()),
         thread=None,
     )
 
@@ -219,7 +320,7 @@ def _mean_child(spans: Sequence[StepSpan]) -> InvocationTrace | None:
     if not children:
         return None
     sizes = [child.batch_size for child in children if child.batch_size is not None]
-    runs = [run for span in spans for run in span.runs]
+    runs = list({id(run): run for span in spans for run in span.runs}.values())
     return mean_trace(runs or children, _mean(sizes) if sizes else None, children[0].workers)
 
 

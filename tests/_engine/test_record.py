@@ -26,12 +26,14 @@ from ml_pipes.standard import (
     Take,
     UnBatch,
 )
-from ml_pipes.tracing import InvocationTrace, TraceCollector
+from ml_pipes.tracing import InvocationTrace, TraceCollector, TracingConfig
 
 
-def traced(operators: list[Any]) -> tuple[Pipeline[Any, Any], CaptureCollector]:
+def traced(
+    operators: list[Any], config: TracingConfig | None = None
+) -> tuple[Pipeline[Any, Any], CaptureCollector]:
     collector, pipeline = CaptureCollector(), Pipeline[Any, Any](operators)
-    pipeline.set_tracing(collector)
+    pipeline.set_tracing(collector, config)
     return pipeline, collector
 
 
@@ -246,3 +248,111 @@ def test_a_delivered_trace_is_freed_without_the_garbage_collector() -> None:
         gc.enable()
 
     assert freed
+
+
+def test_a_failed_step_tells_what_it_raised() -> None:
+    pipeline, collector = traced([PerItem(), lambda value: 1 // value, CollectItems()])
+
+    with pytest.raises(ZeroDivisionError):
+        pipeline([1, 0])
+
+    (region,) = last(collector).spans
+    failed = region.runs[1].spans[0]
+    assert (region.error, region.error_type) == (True, "ZeroDivisionError")
+    assert (failed.error, failed.error_type) == (True, "ZeroDivisionError")
+    assert failed.error_message == "integer division or modulo by zero"
+    assert region.runs[0].spans[0].error_type is None
+
+
+def test_an_error_whose_text_cannot_be_made_is_recorded_all_the_same() -> None:
+    class Mute(Exception):
+        def __str__(self) -> str:
+            raise OSError
+
+    def fail(value: Any) -> Any:
+        raise Mute
+
+    pipeline, collector = traced([fail])
+
+    with pytest.raises(Mute):
+        pipeline(1)
+
+    assert last(collector).spans[0].error_type == "Mute"
+    assert last(collector).spans[0].error_message == "<an error whose text cannot be made>"
+
+
+def test_shapes_configuration_and_outputs_are_kept_where_asked_for_in_regions_too() -> None:
+    everything = TracingConfig(capture_config=True, capture_shapes=True, _capture_outputs=True)
+    pipeline, collector = traced(
+        [Store("a"), Scatter(2), lambda text: [text], Gather(), lambda lists: [lists]], everything
+    )
+
+    pipeline(["x", "yz"])
+
+    store, scatter, count = last(collector).spans
+    inner = scatter.runs[1].spans[0]
+    assert store.operator_config == {"name": "a", "source": None}
+    assert (store.input_shape, store.output_shape) == ("list[2]", "list[2]")
+    assert (inner.input_shape, inner.output_shape, inner.output_value) == ("str[2]", "list[1]", ["yz"])
+    assert scatter.output_value == [["x"], ["yz"]]
+    assert (count.input_shape, count.output_shape, count.output_value) == (
+        "list[2]",
+        "list[1]",
+        [[["x"], ["yz"]]],
+    )
+
+
+def test_nothing_is_kept_of_values_unless_asked_for() -> None:
+    pipeline, collector = traced([lambda value: value])
+
+    pipeline("a")
+
+    (span,) = last(collector).spans
+    assert (span.input_shape, span.output_shape, span.output_value) == (None, None, None)
+    assert span.operator_config == {}
+
+
+def test_tracing_with_what_is_no_configuration_is_refused() -> None:
+    with pytest.raises(TypeError, match="set_tracing takes a TracingConfig or None as config, got 'shapes'"):
+        Pipeline([abs]).set_tracing(CaptureCollector(), "shapes")  # type: ignore[arg-type]
+
+
+def test_a_batch_tells_how_many_callers_it_had_and_a_split_list_shows_each_of_its_batches() -> None:
+    pipeline, collector = traced([Batch(2, timeout=0.0, many=True), lambda items: items, UnBatch()])
+
+    pipeline([1, 2, 3])
+
+    wait, batch = last(collector).spans
+    assert (wait.label, wait.runs) == ("0:Batch[wait]", ())
+    assert [(run.batch_size, run.participants) for run in batch.runs] == [(2, 1), (1, 1)]
+    assert batch.child_trace is not None
+    assert batch.child_trace.batch_size == 1.5
+
+
+def test_a_batch_that_was_run_again_item_by_item_shows_all_runs() -> None:
+    def model(items: list[int]) -> list[int]:
+        return [1 // item for item in items]
+
+    pipeline, collector = traced([Batch(2, timeout=0.0, many=True, on_error="isolate"), model, UnBatch()])
+
+    with pytest.raises(ZeroDivisionError):
+        pipeline([1, 0])
+
+    runs = last(collector).spans[1].runs
+    assert [(run.batch_size, run.spans[-1].error) for run in runs] == [(2, True), (1, False), (1, True)]
+
+
+def test_a_trace_of_a_batch_does_not_keep_what_its_callers_brought() -> None:
+    class Picture:
+        pass
+
+    pipeline, collector = traced([Batch(2, timeout=0.0), lambda items: [0] * len(items), UnBatch()])
+    picture = Picture()
+    gone = weakref.ref(picture)
+
+    pipeline(picture)
+    del picture
+    gc.collect()
+
+    assert gone() is None
+    assert last(collector).spans[1].runs[0].participants == 1

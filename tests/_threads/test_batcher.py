@@ -138,7 +138,7 @@ def test_a_ticket_tells_when_it_waited_and_when_its_batch_ran(
     waiting.result(timeout=5)
 
     assert (ticket.joined_at, ticket.started_at, ticket.ended_at) == (100.0, 100.5, 100.5)
-    assert ticket.batch_size == 1
+    assert [(run.items, run.participants) for run in ticket.runs] == [(1, 1)]
 
 
 def test_a_ticket_kept_for_its_times_keeps_neither_item_nor_result(clock: FakeClock, model: Model) -> None:

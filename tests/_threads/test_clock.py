@@ -5,7 +5,7 @@ from __future__ import annotations
 from concurrent.futures import Future
 from typing import Any, Protocol
 
-from ml_pipes._threads.clock import CLOCK, Gate
+from ml_pipes._threads.clock import CLOCK, Gate, thread_id, thread_name
 from ml_pipes._threads.fakes import FakeClock
 
 
@@ -56,3 +56,8 @@ def test_a_fake_clock_tells_an_opened_gate_from_a_timeout(clock: FakeClock, star
     gate.open()
 
     assert slept.result(timeout=5) is True
+
+
+def test_a_thread_has_its_name_and_one_that_is_not_there_its_number() -> None:
+    assert thread_name(thread_id()) == "MainThread"
+    assert thread_name(-7) == "thread -7"

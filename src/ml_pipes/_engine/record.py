@@ -7,82 +7,141 @@ Knows steps and times. Knows nothing of how steps are run.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
-from typing import Any, Final, cast
+from functools import partial
+from typing import Any, Final, NamedTuple, TypeAlias
 
 from ml_pipes._engine.plan import Step
 from ml_pipes._threads.clock import now, thread_id
 from ml_pipes._threads.ticket import Ticket
 from ml_pipes.control import SHORT_CIRCUIT
-from ml_pipes.tracing import InvocationTrace, StepSpan, mean_trace
+from ml_pipes.tracing import (
+    InvocationTrace,
+    StepSpan,
+    TracingConfig,
+    mean_trace,
+    operator_config,
+    shape_of,
+)
 
-__all__ = ["NO_RECORD", "NO_REGION", "NoRecord", "NoRegion", "Recorder", "RegionRecord"]
+__all__ = [
+    "NO_RECORD",
+    "NO_REGION",
+    "NoRecord",
+    "NoRegion",
+    "Recorder",
+    "RecorderKind",
+    "RegionRecord",
+    "recorder_kind",
+]
+
+# What makes the recorder of one more run, from its item's index and what the first step takes.
+RecorderKind: TypeAlias = "Callable[[int | None, Any], Recorder]"
+# A step, when it started and ended, the error's type and words, whether it dropped, and the region it was.
+_Row: TypeAlias = "tuple[Step, float, float, tuple[str, str] | None, bool, RegionRecord | None]"
+
+
+class _Batch(NamedTuple):
+    """What a trace keeps of a batch: nothing of what its callers brought."""
+
+    record: RegionRecord | NoRegion
+    items: int
+    participants: int
 
 
 class RegionRecord:
-    """The runs of one region's body within one run of the steps around it."""
+    """The runs of one region's body within one run of the steps around it, or within one batch."""
 
-    __slots__ = ("_traces", "closed", "is_complete", "runs", "ticket")
+    __slots__ = ("_kind", "_traces", "batches", "closed", "runs", "ticket", "times")
 
-    def __init__(self) -> None:
+    def __init__(self, kind: RecorderKind) -> None:
+        self._kind = kind
+        self._traces: dict[None, tuple[InvocationTrace, ...]] = {}
         self.closed = False
-        self.is_complete = True
         self.runs: list[Recorder] = []
         self.ticket: Ticket | None = None
-        self._traces: tuple[InvocationTrace, ...] | None = None
+        self.batches: tuple[_Batch, ...] = ()
+        self.times: tuple[float | None, float | None] | None = None
 
-    def traces(self, batch_size: int) -> tuple[InvocationTrace, ...]:
-        """The runs as traces, made once: all members of a batch hold the very same."""
-        if self._traces is None:
-            self._traces = tuple(run.trace(batch_size) for run in self.runs)
-        return self._traces
+    def apart(self) -> RegionRecord:
+        """For the runs of one batch alone."""
+        return RegionRecord(self._kind)
 
-    def run(self, item: int | None) -> Recorder | NoRecord:
+    def traces(self, batch: _Batch) -> tuple[InvocationTrace, ...]:
+        """The runs of this batch as traces, made once: all members of the batch hold the very same."""
+        # The first run had them all; any more are of a batch that failed and was run item by item.
+        sizes = (batch.items, *[1] * (len(self.runs) - 1))
+        made = self._traces or {
+            None: tuple(
+                run.trace(size, batch.participants) for run, size in zip(self.runs, sizes, strict=False)
+            )
+        }
+        # Two members may read at once: the first to come decides.
+        return self._traces.setdefault(None, made[None])
+
+    def run(self, item: int | None, value: Any) -> Recorder | NoRecord:
         """A recorder for one more run of the body, on any thread.
 
         A stream may be read after its call, without end: what comes after the delivery is not recorded.
         """
         if self.closed:
             return NO_RECORD
-        recorder = Recorder(item)
+        recorder = self._kind(item, value)
         self.runs.append(recorder)
         return recorder
 
+    def end(self) -> None:
+        """The region is over for this caller: what it needs to know of its batches."""
+        ticket = self.ticket
+        if ticket is None:
+            return
+        self.ticket = None  # it holds more than a trace should
+        self.times = (ticket.started_at, ticket.ended_at)
+        # A caller that an interrupt or a deadline took out of a batch does not know how its run goes on.
+        if ticket.done:
+            self.batches = tuple(
+                _Batch(run.record, run.items, run.participants) for run in ticket.runs if run.settled
+            )
+
 
 class Recorder:
-    """One run: a row per step ``(step, started, ended, error, dropped, region)``."""
+    """One run: a row per step."""
 
     __slots__ = ("_count", "_region", "_regions", "_rows", "_started", "_thread", "item")
 
-    def __init__(self, item: int | None = None) -> None:
+    def __init__(self, item: int | None = None, value: Any = None) -> None:  # noqa: ARG002 # for other kinds
         self.item = item
-        self._rows: list[tuple[Step, float, float, bool, bool, RegionRecord | None]] = []
+        self._rows: list[_Row] = []
         self._count: int | None = None
         self._region: RegionRecord | None = None
         self._regions: list[RegionRecord] | None = None
         self._thread = thread_id()
         self._started = now()
 
+    @property
+    def _kind(self) -> RecorderKind:
+        return Recorder
+
     def region(self) -> RegionRecord:
         """The record of the region that runs next; it goes into the next row."""
-        self._region = region = RegionRecord()
+        self._region = region = RegionRecord(self._kind)
         self._regions = [*(self._regions or ()), region]
         return region
 
-    def add(self, step: Step, started: float, value: Any, *, error: bool = False) -> None:
+    def add(self, step: Step, started: float, value: Any, error: BaseException | None = None) -> None:
         """The step ended now, with this value or with an error."""
         region = self._region
         if region is not None:
             self._region = None
-            # A caller that an interrupt took out of a batch does not know how its run goes on.
-            region.is_complete = region.ticket is None or region.ticket.done
-        self._rows.append((step, started, now(), error, value is SHORT_CIRCUIT, region))
+            region.end()
+        failure = None if error is None else (type(error).__name__, _words(error))
+        self._rows.append((step, started, now(), failure, value is SHORT_CIRCUIT, region))
 
     @property
     def failed(self) -> bool:
         """The run ended with an error."""
-        return bool(self._rows) and self._rows[-1][3]
+        return bool(self._rows) and self._rows[-1][3] is not None
 
     @property
     def dropped(self) -> bool:
@@ -93,54 +152,102 @@ class Recorder:
         """Nothing that comes later, on whichever thread, belongs to the trace any more."""
         self._count = len(self._rows)
         for region in self._regions or ():
-            if region.ticket is not None:
-                continue  # a batch's run belongs to all its members, and may be going on for the others
             region.closed = True
             for run in region.runs:
                 run._close()  # noqa: SLF001 - of its own kind
 
-    def trace(self, batch_size: float | None = None) -> InvocationTrace:
+    def trace(self, batch_size: float | None = None, participants: int | None = None) -> InvocationTrace:
         """The run as a trace, in which nothing changes any more."""
         self._close()
         ended = self._rows[-1][2] if self._rows else self._started
         started = self._started
         return InvocationTrace.later(
-            self._spans, (ended - started, batch_size, None, started, self._thread, self.item)
+            self._spans,
+            (ended - started, batch_size, None, started, self._thread, self.item, participants),
         )
 
     def _spans(self) -> Iterator[StepSpan]:
-        for step, started, ended, error, dropped, region in self._rows[: self._count]:
-            if region is None:
-                yield StepSpan(
-                    step.label,
-                    started,
-                    ended - started,
-                    error,
-                    attributes={"dropped": 1} if dropped else {},
-                    operator_type=_type(step.operator),
-                    thread=self._thread,
-                )
-            elif region.ticket is None:
-                yield _region_span(step, started, ended, error, region.runs, self._thread)
-            else:
-                yield from _ticket_spans(step, (started, ended), error, region, self._thread)
+        for row in self._rows[: self._count]:
+            yield from self._spans_of(row)
+
+    def _spans_of(self, row: _Row) -> Iterator[StepSpan]:
+        step, started, ended, failure, dropped, region = row
+        plain = StepSpan(
+            step.label,
+            started,
+            ended - started,
+            failure is not None,
+            attributes={"dropped": 1} if dropped else {},
+            operator_type=_type(step.operator),
+            thread=self._thread,
+            error_type=failure and failure[0],
+            error_message=failure and failure[1],
+        )
+        if region is None:
+            yield plain
+        elif region.times is None:
+            yield _region_span(plain, step, region.runs)
+        else:
+            yield from _ticket_spans(plain, region, region.times)
 
 
-def _region_span(
-    step: Step, started: float, ended: float, error: bool, runs: list[Recorder], thread: int
-) -> StepSpan:
+class FullRecorder(Recorder):
+    """The same, and what a :class:`TracingConfig` asks for of each step."""
+
+    __slots__ = ("_came", "_config", "_kept")
+
+    def __init__(self, config: TracingConfig, item: int | None = None, value: Any = None) -> None:
+        super().__init__(item)
+        self._config = config
+        self._kept: list[dict[str, Any]] = []
+        self._came = self._shape(value)
+
+    @property
+    def _kind(self) -> RecorderKind:
+        return partial(FullRecorder, self._config)
+
+    def add(self, step: Step, started: float, value: Any, error: BaseException | None = None) -> None:
+        super().add(step, started, value, error)
+        kept: dict[str, Any] = {}
+        if self._config.capture_config:
+            kept["operator_config"] = operator_config(step.operator)
+        if self._config.capture_shapes:
+            kept["input_shape"] = self._came
+            self._came = kept["output_shape"] = None if error is not None else self._shape(value)
+        if self._config.keeps_values:
+            kept["output_value"] = value
+        self._kept.append(kept)
+
+    def _shape(self, value: Any) -> tuple[Any, ...] | str | None:
+        return shape_of(value) if self._config.capture_shapes else None
+
+    def _spans(self) -> Iterator[StepSpan]:
+        for row, kept in zip(self._rows[: self._count], self._kept, strict=False):
+            for span in self._spans_of(row):
+                yield replace(span, **kept)
+
+
+def recorder_kind(config: TracingConfig | None) -> RecorderKind:
+    """What makes the recorders of calls that are traced so."""
+    return partial(FullRecorder, config) if config else Recorder
+
+
+def _words(error: BaseException) -> str:
+    try:
+        return str(error)
+    except Exception:  # an error that cannot be shown must not become another one
+        return "<an error whose text cannot be made>"
+
+
+def _region_span(plain: StepSpan, step: Step, runs: list[Recorder]) -> StepSpan:
     workers = getattr(step.operator, "max_concurrency", None)
     traces = tuple(run.trace() for run in sorted(runs, key=lambda run: run.item or 0))
-    return StepSpan(
-        step.label,
-        started,
-        ended - started,
-        error,
-        attributes=_counts(runs, "raise" if error else getattr(step.operator, "on_error", "raise")),
+    on_error = "raise" if plain.error else getattr(step.operator, "on_error", "raise")
+    return replace(
+        plain,
+        attributes=_counts(runs, on_error),
         child_trace=mean_trace(traces, len(runs), workers),
-        operator_type=_type(step.operator),
         runs=traces,
-        thread=thread,
     )
 
 
@@ -156,32 +263,39 @@ def _counts(runs: list[Recorder], on_error: str) -> dict[str, int]:
 
 
 def _ticket_spans(
-    step: Step, span_s: tuple[float, float], error: bool, region: RegionRecord, thread: int
+    plain: StepSpan, region: RegionRecord, times: tuple[float | None, float | None]
 ) -> Iterator[StepSpan]:
     """A wait and the batch's run apart; the run is one and the same for all who were in the batch."""
-    ticket = cast(Ticket, region.ticket)
-    kind = _type(step.operator)
-    joined, ended = span_s
-    left = ended if ticket.started_at is None else ticket.started_at
-    wait = StepSpan(f"{step.label}[wait]", joined, left - joined, operator_type=kind, thread=thread)
-    if ticket.started_at is None:  # the caller stopped waiting
-        yield replace(wait, error=error)
+    started_at, ended_at = times
+    wait = replace(plain, label=f"{plain.label}[wait]")
+    if started_at is None:  # the caller stopped waiting
+        yield wait
         return
-    record = getattr(ticket.runner, "record", NO_REGION)
-    runs = record.traces(ticket.batch_size) if region.is_complete else ()
-    # A caller may have stopped waiting while its batch ran: its span ends when it left.
-    batch_ended = ended if ticket.ended_at is None else min(ended, ticket.ended_at)
-    yield wait
-    yield StepSpan(
-        step.label,
-        left,
-        batch_ended - left,
-        error,
-        child_trace=runs[0] if runs else None,
-        operator_type=kind,
-        runs=runs,
-        thread=thread,
+    yield replace(
+        wait,
+        duration_s=started_at - plain.start_time,
+        error=False,
+        error_type=None,
+        error_message=None,
+        attributes={},
     )
+    runs = tuple(run for batch in region.batches for run in batch.record.traces(batch))
+    # A caller may have stopped waiting while its batch ran: its span ends when it left.
+    ended = plain.end_time if ended_at is None else min(plain.end_time, ended_at)
+    yield replace(
+        plain,
+        start_time=started_at,
+        duration_s=ended - started_at,
+        child_trace=_mean_of_batches(runs),
+        runs=runs,
+    )
+
+
+def _mean_of_batches(runs: tuple[InvocationTrace, ...]) -> InvocationTrace | None:
+    if len(runs) <= 1:
+        return runs[0] if runs else None
+    sizes = [run.batch_size or 0.0 for run in runs]
+    return mean_trace(runs, sum(sizes) / len(sizes))
 
 
 def _type(operator: Any) -> type | None:
@@ -194,11 +308,15 @@ class NoRegion:
 
     __slots__ = ()
 
-    def traces(self, batch_size: int) -> tuple[InvocationTrace, ...]:  # noqa: ARG002 # as below
+    def apart(self) -> NoRegion:
+        """For one batch alone."""
+        return self
+
+    def traces(self, batch: _Batch) -> tuple[InvocationTrace, ...]:  # noqa: ARG002 # as below
         """No runs."""
         return ()
 
-    def run(self, item: int | None) -> NoRecord:  # noqa: ARG002 # the twin takes what the original takes
+    def run(self, item: int | None, value: Any) -> NoRecord:  # noqa: ARG002 # takes what the original takes
         """The twin of a run's recorder."""
         return NO_RECORD
 
@@ -212,7 +330,7 @@ class NoRecord:
         """The twin of the region's record."""
         return NO_REGION
 
-    def add(self, step: Step, started: float, value: Any, *, error: bool = False) -> None:
+    def add(self, step: Step, started: float, value: Any, error: BaseException | None = None) -> None:
         """Nothing is written."""
 
 

@@ -14,7 +14,7 @@ from typing import Any, NoReturn, TypeVar
 
 from ml_pipes._engine.locate import note_item, note_step
 from ml_pipes._engine.plan import Kind, Plan, Step
-from ml_pipes._engine.record import NO_RECORD, NoRecord, NoRegion, Recorder, RegionRecord
+from ml_pipes._engine.record import NO_RECORD, NO_REGION, NoRecord, NoRegion, Recorder, RegionRecord
 from ml_pipes._engine.way import Approach, Way, first_place
 from ml_pipes._threads.clock import now
 from ml_pipes._threads.crew import Worker
@@ -74,10 +74,10 @@ class StepBody:
         plan: Plan = self._step.body  # type: ignore[assignment] # a region's step has one
         try:
             if not plan.meetings:
-                return run(plan, value, self.record.run(item), None, deadline_at())
+                return run(plan, value, self.record.run(item, value), None, deadline_at())
             if worker is not None and worker.traveller is not None:
                 way = Way(plan, worker.traveller, worker.through)
-                return run(plan, value, self.record.run(item), way, deadline_at())
+                return run(plan, value, self.record.run(item, value), way, deadline_at())
             return self._run_on_a_way(plan, value, item)
         except BaseException as error:
             if item is not None:
@@ -87,11 +87,11 @@ class StepBody:
     def _run_on_a_way(self, plan: Plan, value: Any, item: int | None) -> Any:
         approach = self.approach()
         if approach is None:
-            return run(plan, value, self.record.run(item), None, deadline_at())
+            return run(plan, value, self.record.run(item, value), None, deadline_at())
         (traveller,) = approach.announce(1)
         try:
             way = Way(plan, traveller)
-            return run(plan, value, self.record.run(item), way, deadline_at())
+            return run(plan, value, self.record.run(item, value), way, deadline_at())
         finally:
             traveller.end()
 
@@ -100,6 +100,10 @@ class StepBody:
         plan: Plan = self._step.body  # type: ignore[assignment] # a region's step has one
         place = first_place(plan.meetings) if plan.meetings else None
         return None if place is None else Approach(plan, place, self._way)
+
+    def apart(self) -> StepBody:
+        """The same for one batch, whose runs are recorded apart: all of its members share the record."""
+        return self if self.record is NO_REGION else StepBody(self._step, self.record.apart(), self._way)
 
     def note(self, error: BaseException) -> None:
         """Note on an error that it came through this region, where it is not raised through it."""
@@ -161,7 +165,7 @@ def _run_watched(plan: Plan, value: Any, record: Recorder | NoRecord, way: Way |
             value = _advance(step, value, frame)
         except BaseException as error:
             give_back_all()
-            record.add(step, started, None, error=True)
+            record.add(step, started, None, error)
             _note(step, error)
             raise
         record.add(step, started, value)

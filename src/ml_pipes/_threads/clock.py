@@ -9,10 +9,18 @@ import threading
 import time
 from typing import Final, Protocol
 
-__all__ = ["CLOCK", "Clock", "Gate", "SystemClock", "now", "thread_id"]
+__all__ = ["CLOCK", "Clock", "Gate", "SystemClock", "now", "thread_id", "thread_name"]
 
 now = time.perf_counter
 thread_id = threading.get_ident
+
+
+def thread_name(ident: int | None) -> str:
+    """A living thread's name; one that has ended is called by its number."""
+    for thread in threading.enumerate():
+        if thread.ident == ident:
+            return thread.name
+    return f"thread {ident}"
 
 
 class Gate:

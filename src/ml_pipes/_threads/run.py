@@ -34,9 +34,25 @@ class Run:
         failed: how many of its results are errors.
         settled: each of its rows has its outcome.
         over: nothing more will come of it; a plain store, the first thing when a leader ends.
+        record: what its runner keeps of it, where it keeps something.
+        items: how many items it had.
+        participants: how many callers they were of.
     """
 
-    __slots__ = ("ended_at", "failed", "over", "reason", "rows", "server", "settled", "size", "started_at")
+    __slots__ = (
+        "ended_at",
+        "failed",
+        "items",
+        "over",
+        "participants",
+        "reason",
+        "record",
+        "rows",
+        "server",
+        "settled",
+        "size",
+        "started_at",
+    )
 
     def __init__(self, server: Server, reason: str) -> None:
         self.server = server
@@ -47,6 +63,8 @@ class Run:
         self.failed = 0
         self.settled = False
         self.over = False
+        self.record: Any = None
+        self.items = self.participants = 0
 
     def take(self, row: Row) -> None:
         """One more row."""
@@ -70,8 +88,12 @@ class Run:
         """
         items = [row.item for row in self.rows]
         runner = tickets[0].runner
+        apart = getattr(runner, "apart", None)
+        if apart is not None:
+            runner = apart()
+            self.record = runner.record
+        self.items, self.participants = len(items), len(tickets)
         for ticket in tickets:
-            ticket.runner, ticket.batch_size = runner, len(items)
             if ticket.started_at is None:
                 ticket.started_at = self.started_at
         outside = _inside.set((*_inside.get(), self))

@@ -17,6 +17,7 @@ from ml_pipes.control import SHORT_CIRCUIT
 __all__ = ["Row", "Runner", "Served", "Server", "Ticket", "Way"]
 
 _NOTHING: list[Any] = []  # never written to
+# One that has ``apart()`` gives by it a runner for one batch alone, with a ``record`` of what went on in it.
 Runner: TypeAlias = Callable[[list[Any]], Any]
 
 
@@ -33,10 +34,16 @@ class Served(Protocol):
     Attributes:
         settled: each of its rows has its outcome.
         over: nothing more will come of it.
+        record: what its runner keeps of it, where it keeps something.
+        items: how many items it had.
+        participants: how many callers they were of.
     """
 
     settled: bool
     over: bool
+    record: Any
+    items: int
+    participants: int
 
 
 class Way(Protocol):
@@ -93,8 +100,7 @@ class Ticket:
         joined_at: when it began to wait, seconds.
         started_at: when its first batch left, seconds; None while it has not.
         ended_at: when its last batch was done, seconds; None while it is not.
-        batch_size: how many items its last batch had.
-        runner: what ran its last batch: the runner of the batch's first row.
+        runs: the batches that took some of them.
     """
 
     __slots__ = (
@@ -103,7 +109,6 @@ class Ticket:
         "_results",
         "_server",
         "_short_circuits",
-        "batch_size",
         "came",
         "deadline_at",
         "done",
@@ -159,7 +164,6 @@ class Ticket:
         self.joined_at = 0.0
         self.started_at: float | None = None
         self.ended_at: float | None = None
-        self.batch_size = 0
 
     def wake(self) -> None:
         """Let its caller look again, if it waits."""
