@@ -94,11 +94,10 @@ def test_a_ppm_with_its_own_white_keeps_its_colours() -> None:
     assert Decode()(b"P6\n1 1\n100\n" + bytes([100, 50, 0])).array.tolist() == [[[0, 128, 255]]]
 
 
-def test_a_grey_pfm_has_three_channels() -> None:
-    picture = Decode()(b"Pf\n3 2\n-1.0\n" + np.arange(6, dtype="<f4").tobytes())
-
-    assert picture.array.shape == (2, 3, 3)
-    assert picture.array.dtype == np.uint8
+@pytest.mark.parametrize("header", [b"Pf\n3 2\n-1.0\n", b"PF 3 2 1.0\n"])
+def test_a_pfm_has_no_white_and_is_called_unsupported(header: bytes) -> None:
+    with pytest.raises(DecodeError, match=r"a PFM of 32-bit floats is not supported .*with 8 bits for"):
+        Decode()(header + bytes(72))
 
 
 @pytest.mark.parametrize(("dtype", "words"), [("float32", "32-bit floats"), ("int32", "32-bit ")])

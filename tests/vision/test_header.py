@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 from PIL import Image
 
 from ml_pipes.vision._header import cut_short, promised_size_wh
+from ml_pipes.vision._jpeg import jpeg_of_pixels_alone
 from ml_pipes.vision._mend import mended, misread, unsupported
-from ml_pipes.vision._turn import jpeg_swaps_sides, stated_turn
+from ml_pipes.vision._turn import stated_turn
 
 
 def _file(kind: str, **options: object) -> bytes:
@@ -55,9 +56,15 @@ def test_a_whole_file_is_not_cut_short(name: str) -> None:
     assert not cut_short(_FILES[name])
 
 
-@pytest.mark.parametrize("name", ["png", "jpeg", "progressive", "webp", "lossless", "bmp", "pam"])
+@pytest.mark.parametrize("name", ["png", "webp", "lossless", "bmp", "pam"])
 def test_a_file_without_its_end_is_cut_short(name: str) -> None:
-    assert cut_short(_FILES[name][:-1] if name != "jpeg" else _FILES[name][:-2])
+    assert cut_short(_FILES[name][:-1])
+
+
+@pytest.mark.parametrize("name", ["jpeg", "progressive"])
+def test_a_jpeg_without_its_end_is_none(name: str) -> None:
+    assert jpeg_of_pixels_alone(_FILES[name][:-1]) is None
+    assert jpeg_of_pixels_alone(_FILES[name]) is not None
 
 
 def test_an_unknown_format_promises_nothing() -> None:
@@ -76,14 +83,15 @@ def test_damage_anywhere_in_a_header_raises_nothing(name: str, at: int, junk: by
         mended(damaged)
         unsupported(damaged)
         misread(damaged)
-        jpeg_swaps_sides(damaged)
+        jpeg_of_pixels_alone(damaged)
 
 
-def test_the_turn_of_a_webp_is_read_and_other_formats_have_none() -> None:
+def test_the_turn_is_read_and_is_1_where_none_is_stated() -> None:
     exif = Image.Exif()
     exif[0x112] = 6
 
     assert stated_turn(_file("WEBP", exif=exif)) == 6
     assert stated_turn(_file("WEBP")) == 1
     assert stated_turn(_file("WEBP", exif=b"Exif\0\0II")) == 1
-    assert stated_turn(_file("JPEG", exif=exif)) is None
+    assert stated_turn(_file("JPEG", exif=exif)) == 6
+    assert stated_turn(_file("TIFF", exif=exif)) is None

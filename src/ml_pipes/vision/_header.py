@@ -9,15 +9,17 @@ import re
 import struct
 from collections.abc import Callable, Iterator
 
+from ml_pipes.vision._jpeg import is_jpeg, jpeg_size_wh
+
 __all__ = [
     "bmp_bits",
     "bmp_masks",
+    "bmp_palette",
     "cut_short",
     "is_avif",
     "is_png",
     "is_tiff",
     "is_webp",
-    "jpeg_exif",
     "known_format",
     "pam_header",
     "png_chunks",
@@ -28,13 +30,6 @@ __all__ = [
 
 _Size = tuple[int, int]
 
-# The frame headers of every JPEG process; C4, C8 and CC in between are tables.
-_JPEG_FRAMES = frozenset(range(0xC0, 0xD0)) - {0xC4, 0xC8, 0xCC}
-_JPEG_WITHOUT_LENGTH = frozenset({0x01, 0xD8})
-_JPEG_END, _JPEG_SCAN, _JPEG_APP1 = 0xD9, 0xDA, 0xE1
-# Within a scan FF is followed by 00, or marks a restart; anything else ends the scan.
-# More of FF may come before a marker. They need no "+", which would make the search many times slower.
-_JPEG_MARKER = re.compile(rb"\xff([^\x00\xff\xd0-\xd7])")
 # No header that is text goes on beyond this.
 _TEXT_BYTES = 4096
 # The length of OS/2's header, which is how it is told from later ones.
@@ -77,15 +72,12 @@ def known_format(data: bytes) -> str | None:
 def cut_short(data: bytes) -> bool:
     """Tell whether a file surely ends before its image does.
 
-    Known for PNG (no ``IEND``), JPEG (no end marker of its own), WebP, BMP and PAM
-    (fewer bytes than stated); False for all others. Decoders of some versions fill the
-    missing part with grey and say nothing. What follows the picture does not count. A
-    JPEG that was cut and given an end marker is not known: that takes decoding it.
+    Known for PNG (no ``IEND``), WebP, BMP and PAM (fewer bytes than stated); False for
+    all others. What follows the picture does not count. A JPEG's scans are looked at in
+    ``_jpeg``, once for all that is wanted of them.
     """
     if is_png(data):
         return not any(kind == b"IEND" for kind, _, _ in png_chunks(data))
-    if data.startswith(b"\xff\xd8"):
-        return all(marker != _JPEG_END for marker, _ in _jpeg_segments(data))
     if is_webp(data):
         return len(data) < 8 + int.from_bytes(data[4:8], "little")
     if data.startswith(b"BM"):
@@ -158,6 +150,19 @@ def bmp_masks(data: bytes) -> tuple[int, int, tuple[int, int, int]] | None:
     return length, bits, (red, green, blue)
 
 
+def bmp_palette(data: bytes) -> tuple[int, int]:
+    """Read where a BMP's palette starts and ends; twice the same place where there is none."""
+    try:
+        bits = _bmp_header(data)[2]
+        (length,) = struct.unpack_from("<I", data, 14)
+        if not 1 <= bits <= 8 or length == _BMP_OLDEST:
+            return 0, 0
+        (colours,) = struct.unpack_from("<I", data, 46)
+    except struct.error:
+        return 0, 0
+    return 14 + length, 14 + length + 4 * min(colours or 1 << bits, 256)
+
+
 def bmp_bits(data: bytes) -> int:
     """Read a BMP's bits per pixel; 0 for what is no BMP."""
     try:
@@ -177,16 +182,6 @@ def pam_header(data: bytes) -> tuple[int, int, int, int, int] | None:
     return found[b"WIDTH"], found[b"HEIGHT"], found[b"DEPTH"], found[b"MAXVAL"], end.end()
 
 
-def jpeg_exif(data: bytes) -> bytes:
-    """Give the EXIF part of a JPEG, from its ``Exif`` on; nothing where there is none."""
-    for marker, at in _jpeg_segments(data):
-        if marker == _JPEG_SCAN:
-            break
-        if marker == _JPEG_APP1 and data[at + 2 : at + 8] == b"Exif\0\0":
-            return data[at + 2 : at + int.from_bytes(data[at : at + 2], "big")]
-    return b""
-
-
 def _stated_bmp_bytes(data: bytes) -> int:
     """Give the bytes an uncompressed BMP needs; 0 when it is compressed or its header is damaged."""
     try:
@@ -201,29 +196,6 @@ def _stated_bmp_bytes(data: bytes) -> int:
 def _png_size(data: bytes) -> _Size:
     width, height = struct.unpack_from(">II", data, 16)
     return width, height
-
-
-def _jpeg_segments(data: bytes) -> Iterator[tuple[int, int]]:
-    """Give each marker up to the picture's end and where its segment starts; a scan's bytes are passed over.
-
-    A segment is passed over as a whole, so that a thumbnail in it ends nothing.
-    """
-    at = 2
-    while (found := _JPEG_MARKER.search(data, at)) is not None:
-        marker, at = found[1][0], found.end()
-        yield marker, at
-        if marker == _JPEG_END:
-            return
-        if marker not in _JPEG_WITHOUT_LENGTH:
-            at += int.from_bytes(data[at : at + 2], "big")
-
-
-def _jpeg_size(data: bytes) -> _Size | None:
-    for marker, at in _jpeg_segments(data):
-        if marker in _JPEG_FRAMES:
-            height, width = struct.unpack_from(">HH", data, at + 3)
-            return width, height
-    return None
 
 
 def _gif_size(data: bytes) -> _Size:
@@ -335,7 +307,7 @@ _BETWEEN = rb"(?:\s+(?:#[^\n]*\n)*)"
 _NUMBER = rb"(\d{1,9})"
 
 _READERS: tuple[tuple[str, Callable[[bytes], bool], Callable[[bytes], _Size | None]], ...] = (
-    ("JPEG", lambda data: data.startswith(b"\xff\xd8"), _jpeg_size),
+    ("JPEG", is_jpeg, jpeg_size_wh),
     ("PNG", is_png, _png_size),
     ("WebP", is_webp, _webp_size),
     ("GIF", lambda data: data[:6] in (b"GIF87a", b"GIF89a"), _gif_size),

@@ -16,6 +16,7 @@ import numpy.typing as npt
 from ml_pipes.vision._header import (
     bmp_bits,
     bmp_masks,
+    bmp_palette,
     cut_short,
     is_png,
     is_tiff,
@@ -24,6 +25,7 @@ from ml_pipes.vision._header import (
     tiff_entries,
     tiff_tags,
 )
+from ml_pipes.vision._jpeg import is_jpeg, jpeg_of_pixels_alone
 
 __all__ = ["decoded", "mended", "misread", "unsupported"]
 
@@ -37,6 +39,8 @@ _BMP_HEEDED = 56
 _GREEN_OF_6 = 0x7E0
 _GREY, _RGB = 1, 3
 _PREMULTIPLIED, _APART = 1, 2
+_LABS = (8, 9, 10)
+_PFM = (b"PF\n", b"Pf\n", b"PF ", b"Pf ", b"PF\r", b"Pf\r", b"PF\t", b"Pf\t")
 _KINDS = {2: "signed integers", 3: "floats", 5: "complex integers", 6: "complex floats"}
 
 # P5 and P6 are read as if white were 255 or 65535, whatever their header says; so are P2 and P3
@@ -44,15 +48,22 @@ _KINDS = {2: "signed integers", 3: "floats", 5: "complex integers", 6: "complex 
 _NETPBM = re.compile(rb"P([2356])" + rb"(?:\s+(?:#[^\n]*\n)*)(\d{1,9})" * 3)
 
 
-def mended(data: bytes) -> bytes:
+def mended(data: bytes) -> bytes | None:
     """Give a file that decodes to the same picture, with nothing in it that misleads the decoder.
 
-    A PNG is left with its pixels alone: a damaged or unusual profile, text or time
-    cannot make libpng write to stderr, and of an animation the still picture is
-    read. A TIFF's alpha is called premultiplied, which it then is not: libtiff would
-    darken the colours by it otherwise. A PAM becomes a PGM or a PPM: OpenCV swaps its
-    red and blue, and loses single bits.
+    A JPEG and a PNG are left with their pixels alone: a damaged or unusual profile, text
+    or time cannot make libjpeg or libpng write to stderr, and of an animation the still
+    picture is read. Pixels that a JPEG lacks are not made up; see
+    :func:`jpeg_of_pixels_alone`. A TIFF's alpha is called premultiplied, which it then
+    is not: libtiff would darken the colours by it otherwise. A PAM becomes a PGM or a
+    PPM: OpenCV swaps its red and blue, and loses single bits. A BMP's pixels are where
+    Pillow looks for them too if its header says that they are in itself.
+
+    Returns:
+        None for a JPEG that is cut short.
     """
+    if is_jpeg(data):
+        return jpeg_of_pixels_alone(data)
     if data[:2] == b"P7":
         return _pam_without_alpha(data)
     if is_png(data):
@@ -61,6 +72,8 @@ def mended(data: bytes) -> bytes:
         return data[:8] + b"".join(kept)
     if is_tiff(data):
         return _tiff_with_colours_as_stored(data)
+    if data.startswith(b"BM"):
+        return _bmp_with_pixels_behind_its_palette(data)
     return data
 
 
@@ -88,27 +101,38 @@ def _of_255(raw: npt.NDArray[Any], white: int) -> npt.NDArray[np.uint8]:
     return ((numbers * 255 + white // 2) // white).astype(np.uint8)
 
 
-def misread(data: bytes) -> bool:
-    """Tell whether OpenCV would take a file's colours from the wrong bits: some BMPs that state their own."""
+def misread(data: bytes) -> str | None:
+    """Say what a file holds whose colours OpenCV would give wrong; None for all else.
+
+    A BMP may state bits that OpenCV does not look for, Lab in a TIFF is read for another
+    white than Pillow's, and a PFM states no white at all.
+    """
+    if data[:3] in _PFM:
+        return "PFM of 32-bit floats"
+    if _tiff_tags(data).get(_PHOTOMETRIC) in _LABS:
+        return "TIFF of Lab colours"
     found = bmp_masks(data)
     if found is None or found[1] != 32:
-        return False
+        return None
     length, _, masks = found
-    return masks != _BGRX if length < _BMP_HEEDED else not set(masks) <= set(_WHOLE_BYTES)
+    is_heeded = set(masks) <= set(_WHOLE_BYTES) if length >= _BMP_HEEDED else masks == _BGRX
+    return None if is_heeded else "BMP with colours of unusual bits"
 
 
 def unsupported(data: bytes) -> str | None:
     """Say what a TIFF holds that is no 8- or 16-bit picture; None for all else."""
-    if not is_tiff(data):
-        return None
-    try:
-        tags = tiff_tags(data)
-    except (struct.error, IndexError):
-        return None
+    tags = _tiff_tags(data)
     bits, kind = tags.get(_BITS, 1), tags.get(_SAMPLE_FORMAT, 1)
-    if kind in _KINDS or (bits not in (1, 8, 16) and tags.get(_PHOTOMETRIC) != _PALETTE):
+    if tags and (kind in _KINDS or (bits not in (1, 8, 16) and tags.get(_PHOTOMETRIC) != _PALETTE)):
         return f"{bits}-bit {_KINDS.get(kind, 'integers')}"
     return None
+
+
+def _tiff_tags(data: bytes) -> dict[int, int]:
+    try:
+        return tiff_tags(data) if is_tiff(data) else {}
+    except (struct.error, IndexError):
+        return {}
 
 
 def _tiff_with_colours_as_stored(data: bytes) -> bytes:
@@ -120,6 +144,15 @@ def _tiff_with_colours_as_stored(data: bytes) -> bytes:
         return data
     order = "<" if data[:2] == b"II" else ">"
     return data[:at] + struct.pack(f"{order}H", _PREMULTIPLIED) + data[at + 2 :]
+
+
+def _bmp_with_pixels_behind_its_palette(data: bytes) -> bytes:
+    """State where the pixels are, where a file says that they are in its header, or in its palette."""
+    palette_at, pixels_at = bmp_palette(data)
+    stated = int.from_bytes(data[10:14], "little")
+    if stated > palette_at or pixels_at == palette_at:
+        return data
+    return data[:10] + struct.pack("<I", pixels_at) + data[14:]
 
 
 def _pam_without_alpha(data: bytes) -> bytes:

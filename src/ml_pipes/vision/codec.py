@@ -17,7 +17,7 @@ from ml_pipes.errors import DecodeError
 from ml_pipes.operator import Operator
 from ml_pipes.vision._header import cut_short, known_format, promised_size_wh
 from ml_pipes.vision._mend import decoded, mended, misread, unsupported
-from ml_pipes.vision._turn import jpeg_swaps_sides, stated_turn
+from ml_pipes.vision._turn import stated_turn
 from ml_pipes.vision.types import ImagePayload
 
 __all__ = ["Decode", "LoadFile", "decode_image"]
@@ -28,6 +28,9 @@ _REDUCTIONS = (
     (4, cv2.IMREAD_REDUCED_COLOR_4),
     (2, cv2.IMREAD_REDUCED_COLOR_2),
 )
+# EXIF's turns: those that make columns of rows, and how OpenCV calls the mirroring that follows.
+_SIDEWAYS = (5, 6, 7, 8)
+_FLIPS = {2: 1, 3: -1, 4: 0, 6: 1, 7: -1, 8: 0}
 
 # OpenCV 5 keeps these functions in a module, OpenCV 4 beside all others.
 _log: Any = getattr(cv2.utils, "logging", cv2)
@@ -57,20 +60,23 @@ def decode_image(
             their full size. None keeps every pixel.
 
     Returns:
-        ``(H, W, 3)`` uint8, BGR, turned upright as EXIF says (AVIF: as its own
-        properties say). Grey and palette are expanded, 16 bits are scaled to 8, a
+        ``(H, W, 3)`` uint8, BGR, turned upright as EXIF says, or XMP where EXIF says
+        nothing of it (AVIF: as its own properties say; TIFF: as its tag says). Grey and palette are expanded, 16 bits are scaled to 8, a
         PGM's or PPM's own white becomes 255, CMYK is converted; alpha is dropped and
         leaves the colours as they are stored. Bytes behind the picture, such as a
         motion photo's film, are passed over. Of several pictures the first counts; where
-        a GIF's is transparent, its background shows. XMP's orientation is not read.
+        a GIF's is transparent, its background shows.
 
     Raises:
         DecodeError: the bytes are empty, are no image, are cut short, hold numbers of a
-            kind that is no 8- or 16-bit pixel, or promise too many pixels. Codecs may
-            write a line of their own about damaged pixels to stderr. A JPEG that was cut
-            and given an end marker is not known for that: libjpeg says so on stderr, and
-            the part that is missing is grey.
+            kind that is no 8- or 16-bit pixel or Lab colours, or promise too many pixels.
         TypeError: ``data`` is not bytes.
+
+    A JPEG that was cut and given an end marker is refused too, with two exceptions: the
+    last two blocks of 8 x 8 pixels may be lacking, and the last of several scans (in a
+    progressive picture the lowest bits of some coefficients) may be cut. Damage that
+    leaves enough bits is not known from a picture, in any format. libjpeg and libpng
+    write a line of their own about damaged pixels to stderr.
     """
     if not isinstance(data, (bytes, bytearray, memoryview)):
         raise TypeError(
@@ -85,12 +91,15 @@ def decode_image(
     if not whole:
         raise DecodeError("Decode: no bytes at all (0 bytes); an image was wanted")
     size = _checked_size_wh(whole, max_pixels)
+    plain = mended(whole)
+    if plain is None:
+        raise DecodeError(_cut(whole))
     # Done here it is the same in every version of OpenCV, and in every file.
     turn = stated_turn(whole)
-    flags = _reduced(whole, size, at_least)
+    flags = _reduced(whole, size, at_least, turn)
     flags = flags if turn is None else flags | cv2.IMREAD_IGNORE_ORIENTATION
     try:
-        pixels = decoded(mended(whole), flags)
+        pixels = decoded(plain, flags)
     except cv2.error as error:
         raise DecodeError(_refusal(whole, size)) from error
     if pixels is None:
@@ -165,20 +174,23 @@ def _checked_size_wh(whole: bytes, max_pixels: float) -> tuple[int, int] | None:
             "Decode(max_pixels=...) raises it for files you trust"
         )
     if cut_short(whole):
-        raise DecodeError(f"Decode: the image is cut short ({_shown(whole)}); send the whole file")
-    if misread(whole):
+        raise DecodeError(_cut(whole))
+    colours = misread(whole)
+    if colours is not None:
         raise DecodeError(
-            f"Decode: a BMP with colours of unusual bits is not supported ({_shown(whole)}); "
-            "save it with 8 bits for each colour"
+            f"Decode: a {colours} is not supported ({_shown(whole)}); "
+            "save it as grey or RGB with 8 bits for each colour"
         )
     return size
 
 
-def _reduced(data: bytes, size: tuple[int, int] | None, at_least: tuple[int, int] | None) -> int:
+def _reduced(
+    data: bytes, size: tuple[int, int] | None, at_least: tuple[int, int] | None, turn: int | None
+) -> int:
     """Give OpenCV's flag for the smallest size of a JPEG that is large enough; all else is left whole."""
     if size is None or at_least is None or known_format(data) != "JPEG":
         return cv2.IMREAD_COLOR
-    shape_hw = size if jpeg_swaps_sides(data) else size[::-1]
+    shape_hw = size if turn in _SIDEWAYS else size[::-1]
     for divisor, flag in _REDUCTIONS:
         if all(-(-side // divisor) >= least for side, least in zip(shape_hw, at_least, strict=True)):
             return flag
@@ -187,11 +199,11 @@ def _reduced(data: bytes, size: tuple[int, int] | None, at_least: tuple[int, int
 
 def _turned(pixels: npt.NDArray[Any], turn: int) -> npt.NDArray[np.uint8]:
     """Turn pixels upright that are stored as EXIF's ``turn`` says, 1 to 8; any other is taken for 1."""
-    if turn in (5, 6, 7, 8):
-        pixels = pixels.transpose(1, 0, 2)
-    rows = -1 if turn in (3, 4, 7, 8) else 1
-    columns = -1 if turn in (2, 3, 6, 7) else 1
-    return np.ascontiguousarray(pixels[::rows, ::columns])
+    if turn in _SIDEWAYS:
+        pixels = cv2.transpose(pixels)
+    if turn in _FLIPS:
+        pixels = cv2.flip(pixels, _FLIPS[turn])
+    return np.ascontiguousarray(pixels)
 
 
 def _refusal(data: bytes, size: tuple[int, int] | None) -> str:
@@ -206,7 +218,16 @@ def _refusal(data: bytes, size: tuple[int, int] | None) -> str:
         )
     if size is None:
         return f"Decode: a {kind} image whose header is cut short or damaged ({_shown(data)})"
+    if kind == "JPEG":
+        return (
+            f"Decode: a JPEG image that is cut short before its end marker, damaged, or of a kind that "
+            f"OpenCV does not read ({_shown(data)}); send the whole file"
+        )
     return f"Decode: a {kind} image that is damaged or that OpenCV does not read ({_shown(data)})"
+
+
+def _cut(data: bytes) -> str:
+    return f"Decode: the image is cut short ({_shown(data)}); send the whole file"
 
 
 def _shown(data: bytes) -> str:
