@@ -1,6 +1,6 @@
 """One large picture is cut into tiles, the tiles share runs of the model, and their faces are put together.
 
-``ResizeTransform`` says where a tile lies, so ``ProjectBoxes`` brings its boxes back to the picture, and
+``Tile`` says where the tiles lie, so ``Stitch`` brings the boxes of all of them back to the picture, and
 ``NMS`` keeps one of the boxes of a face that is in two tiles. The picture is a sheet of eight photographs.
 """
 
@@ -9,63 +9,82 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from photographs import after_model, check_same, open_model, photographs, report
+from photographs import check_same, open_model, photographs, report
 
 from ml_pipes.core import Pipeline
-from ml_pipes.onnx import Distribute, Infer
-from ml_pipes.standard import Batch, CollectItems, Gather, PerItem, Pick, Scatter, Store, UnBatch
+from ml_pipes.onnx import Distribute, Extract, Infer
+from ml_pipes.standard import (
+    Batch,
+    CollectItems,
+    Gather,
+    PerItem,
+    Pick,
+    Recall,
+    Scatter,
+    Store,
+    UnBatch,
+)
 from ml_pipes.stats import PipelineStats
 from ml_pipes.tensor import Collate, TensorRegistry
-from ml_pipes.vision import NMS, Decode, ImagePayload, Normalize, Resize, ResizeTransform
+from ml_pipes.vision import NMS, Decode, DecodeCenterFace, ImagePayload, Normalize, Resize, ResizeTransform
+from ml_pipes.vision.tiling import Stitch, Tile, tile_rects
 
-__all__ = ["cut", "cut_tiles", "main", "one_by_one", "sheet", "stitched", "together"]
+__all__ = ["cut", "main", "one_by_one", "sheet", "stitched", "together"]
 
 SIDE, OVERLAP = 512, 128
-
-
-def cut(picture: ImagePayload, side: int = SIDE, overlap: int = OVERLAP) -> list[Any]:
-    """Tiles of one size that overlap, each with where it lies; the last of a row ends at the edge."""
-    height, width = picture.spatial_shape
-    tall, wide = min(side, height), min(side, width)
-    tiles = []
-    for top in _starts(height, tall, overlap):
-        for left in _starts(width, wide, overlap):
-            pixels = picture.array[top : top + tall, left : left + wide]
-            place = ResizeTransform((1.0, 1.0), (-float(left), -float(top)), (height, width), (tall, wide))
-            tiles.append((ImagePayload(np.ascontiguousarray(pixels)), place))
-    return tiles
-
-
-def stitched(parts: list[TensorRegistry]) -> TensorRegistry:
-    """The faces of all tiles in one registry, for ``NMS`` to choose from."""
-    names = ("boxes", "scores", "classes")
-    return TensorRegistry({name: np.concatenate([part[name] for part in parts]) for name in names})
 
 
 def together(model: Infer) -> Pipeline[ImagePayload, TensorRegistry]:
     """Up to eight tiles share a run of the model."""
     return Pipeline([
-        cut_tiles,
+        *in_tiles(),
         Scatter(max_concurrency=8),
-        Store("transform", source=1), Pick(0), Normalize(scale=1.0),
-        Batch(size=8), Collate(), model, Distribute(), UnBatch(),
-        *after_model(),
+        Normalize(scale=1.0), Batch(size=8), Collate(), model, Distribute(), UnBatch(), *decode(),
         Gather(),
-        stitched, NMS(iou_threshold=0.3),
+        *stitched_faces(),
     ])  # fmt: skip
 
 
 def one_by_one(model: Infer) -> Pipeline[ImagePayload, TensorRegistry]:
     """One run of the model for each tile."""
-    tile: list[Any] = [Store("transform", source=1), Pick(0), Normalize(scale=1.0), model]
-    return Pipeline(
-        [cut_tiles, PerItem(), *tile, *after_model(), CollectItems(), stitched, NMS(iou_threshold=0.3)]
-    )
+    return Pipeline([
+        *in_tiles(),
+        PerItem(), Normalize(scale=1.0), model, *decode(), CollectItems(),
+        *stitched_faces(),
+    ])  # fmt: skip
 
 
-def cut_tiles(picture: ImagePayload) -> list[Any]:
-    """``cut`` as a step: a step's parameters with defaults would count."""
-    return cut(picture)
+def in_tiles() -> list[Any]:
+    """The steps from a picture to its tiles, which are of one size and overlap; where they lie is stored."""
+    return [Tile((SIDE, SIDE), (OVERLAP, OVERLAP)), Store("rects", source=1), Pick(0)]
+
+
+def decode() -> list[Any]:
+    """The steps from one tile's row of the model's outputs to faces, in pixels of the tile."""
+    return [
+        Extract("537", "538", "539", "540", as_=("heatmap", "scale", "offset", "landmarks")),
+        DecodeCenterFace(threshold=0.5),
+    ]
+
+
+def stitched_faces() -> list[Any]:
+    """The steps from the faces of each tile to those of the picture."""
+    return [Recall("rects"), Stitch("scores", "classes"), NMS(iou_threshold=0.3)]
+
+
+def cut(picture: ImagePayload, side: int = SIDE, overlap: int = OVERLAP) -> list[Any]:
+    """The tiles one by one, each with where it lies, for steps that bring each back by itself."""
+    tiles, rects = Tile((side, side), (overlap, overlap))(picture)
+    return [
+        (tile, ResizeTransform((1.0, 1.0), (-rect.x1, -rect.y1), picture.spatial_shape, tile.spatial_shape))
+        for tile, rect in zip(tiles, rects, strict=True)
+    ]
+
+
+def stitched(parts: list[TensorRegistry]) -> TensorRegistry:
+    """What was brought back one by one, in one registry."""
+    names = ("boxes", "scores", "classes")
+    return TensorRegistry({name: np.concatenate([part[name] for part in parts]) for name in names})
 
 
 def sheet() -> ImagePayload:
@@ -78,16 +97,13 @@ def sheet() -> ImagePayload:
 def main() -> PipelineStats:
     """Find the faces of the sheet tile by tile and in batches, and compare."""
     model, picture = open_model(), sheet()
+    rects = tile_rects(picture.size, (SIDE, SIDE), (OVERLAP, OVERLAP))
     with together(model) as pipeline:
         faces = pipeline(picture)
-        print(f"{len(cut(picture))} tiles of {SIDE}x{SIDE}, {len(faces['boxes'])} faces")
+        print(f"{len(rects)} tiles of {SIDE}x{SIDE}, {len(faces['boxes'])} faces")
         check_same([one_by_one(model)(picture)], [faces])
         report(pipeline)
         return pipeline.stats()
-
-
-def _starts(length: int, side: int, overlap: int) -> list[int]:
-    return [*range(0, length - side, side - overlap), length - side]
 
 
 if __name__ == "__main__":
