@@ -91,7 +91,8 @@ def _closed(data: bytes, head: bytes, frame: int, scans: list[int], pixels: tupl
         return None
     kind, components = data[frame - 1], _frame_components(data, frame)
     if kind in _HUFFMAN_SEQUENTIAL and [_scan_components(data, at) for at in scans] == [components]:
-        return head + data[pixels[0] : pixels[1] - 2] + _AHEAD
+        # A view, so that the pixels are copied once.
+        return b"".join([head, memoryview(data)[pixels[0] : pixels[1] - 2], _AHEAD])
     are_all_there = _has_all_bits if kind in _PROGRESSIVE else _has_all_components
     return head + data[pixels[0] : pixels[1]] if are_all_there(data, components, scans) else None
 

@@ -198,11 +198,15 @@ def _reduced(
 
 
 def _turned(pixels: npt.NDArray[Any], turn: int) -> npt.NDArray[np.uint8]:
-    """Turn pixels upright that are stored as EXIF's ``turn`` says, 1 to 8; any other is taken for 1."""
+    """Turn pixels upright that are stored as EXIF's ``turn`` says, 1 to 8; any other is taken for 1.
+
+    What is given may be written to.
+    """
     if turn in _SIDEWAYS:
         pixels = cv2.transpose(pixels)
     if turn in _FLIPS:
-        pixels = cv2.flip(pixels, _FLIPS[turn])
+        # In its own place: memory for another picture costs more than the mirroring.
+        pixels = cv2.flip(pixels, _FLIPS[turn], dst=pixels)
     return np.ascontiguousarray(pixels)
 
 
