@@ -61,11 +61,12 @@ def decode_image(
 
     Returns:
         ``(H, W, 3)`` uint8, BGR, turned upright as EXIF says, or XMP where EXIF says
-        nothing of it (AVIF: as its own properties say; TIFF: as its tag says). Grey and palette are expanded, 16 bits are scaled to 8, a
-        PGM's or PPM's own white becomes 255, CMYK is converted; alpha is dropped and
-        leaves the colours as they are stored. Bytes behind the picture, such as a
-        motion photo's film, are passed over. Of several pictures the first counts; where
-        a GIF's is transparent, its background shows.
+        nothing of it (AVIF: as its own properties say; TIFF: as its tag says). Grey and
+        palette are expanded, 16 bits are scaled to 8, a PGM's or PPM's own white becomes
+        255, CMYK is converted; alpha is dropped and leaves the colours as they are
+        stored. Bytes behind the picture, such as a motion photo's film, are passed over.
+        Of several pictures the first counts; where a GIF's is transparent, its background
+        shows.
 
     Raises:
         DecodeError: the bytes are empty, are no image, are cut short, hold numbers of a
