@@ -1,6 +1,19 @@
 """Front door of the trace collectors."""
 
+from ml_pipes.collectors.aggregate import AggregateCollector
 from ml_pipes.collectors.capture import CaptureCollector
+from ml_pipes.collectors.concurrent import ConcurrentCollector
 from ml_pipes.collectors.print import PrintCollector
+from ml_pipes.collectors.serial import SerialCollector
+from ml_pipes.collectors.slow import SlowCollector
+from ml_pipes.collectors.throughput import ThroughputCollector
 
-__all__ = ["CaptureCollector", "PrintCollector"]
+__all__ = [
+    "AggregateCollector",
+    "CaptureCollector",
+    "ConcurrentCollector",
+    "PrintCollector",
+    "SerialCollector",
+    "SlowCollector",
+    "ThroughputCollector",
+]

@@ -5,17 +5,18 @@ Knows traces. Knows nothing of how they are recorded or shown.
 
 from __future__ import annotations
 
-from ml_pipes.tracing import InvocationTrace, TraceCollector
+from ml_pipes.collectors.serial import SerialCollector
+from ml_pipes.tracing import InvocationTrace
 
 __all__ = ["CaptureCollector"]
 
 
-class CaptureCollector(TraceCollector):
+class CaptureCollector(SerialCollector):
     """Keeps the newest trace in ``last_trace``; None before the first."""
 
     def __init__(self) -> None:
+        super().__init__()
         self.last_trace: InvocationTrace | None = None
 
-    def on_trace(self, trace: InvocationTrace) -> None:
-        """Keep it."""
+    def _collect(self, trace: InvocationTrace) -> None:
         self.last_trace = trace
