@@ -114,8 +114,10 @@ class _Axis(NamedTuple):
     """How one axis of a map becomes one of the original: ``gathered`` first, then cut and sampled."""
 
     gathered: npt.NDArray[np.float64] | None  # (pixels, cells): how much of each cell goes to each pixel
-    first: int  # the cells that lie in the picture,
+    first: int  # the cells in which a pixel has its middle,
     last: int  # this one no longer
+    before: int  # cells before them that reach into the picture by less than half a pixel, 0 or 1,
+    after: int  # and after them
     start: float  # where the picture begins, in cells from the first
     step: float  # cells per pixel
     pixels: int
@@ -136,22 +138,24 @@ def _axis(cells: int, pad: float, content: int, resized: int, pixels: int) -> _A
     low, high = pad * cells / resized, (pad + content) * cells / resized
     step = (high - low) / pixels
     if step <= 1:
-        # Cells in which there is the middle of a pixel, so that none of them is missed.
         first, last = int(low + step / 2), min(int(high - step / 2) + 1, cells)
-        return _Axis(None, first, last, low - first, step, pixels)
+        before, after = int(low + _SLIVER < first), int(high - _SLIVER > last)
+        return _Axis(None, first, last, before, after, low - first, step, pixels)
     edges, cell = np.linspace(low, high, pixels + 1), np.arange(cells)
     shared = np.minimum(edges[1:, None], cell + 1) - np.maximum(edges[:-1, None], cell)
     shared = np.maximum(shared, 0)
     inside = shared.sum(axis=0)
     gathered = np.divide(shared, inside, out=np.zeros_like(shared), where=inside > _SLIVER)
-    return _Axis(gathered, 0, pixels, 0.0, 1.0, pixels)
+    return _Axis(gathered, 0, pixels, 0, 0, 0.0, 1.0, pixels)
 
 
 def _project_one(density: Array, rows: _Axis, columns: _Axis, interpolation: int) -> Array:
     finite = np.isfinite(density)
     if not finite.all():
         projected = _project_one(np.where(finite, density, 0), rows, columns, interpolation)
-        projected[_sample((~finite).astype(density.dtype), rows, columns, cv2.INTER_NEAREST)[1] != 0] = np.nan
+        spoiled = _gather((~finite).astype(density.dtype), rows, columns)
+        spoiled = spoiled[rows.first : rows.last, columns.first : columns.last]
+        projected[_sample(spoiled, rows, columns, cv2.INTER_NEAREST) != 0] = np.nan
         return projected
     if density.min() < 0:
         # Each for itself: a sum near 0 is nothing to scale by.
@@ -159,30 +163,54 @@ def _project_one(density: Array, rows: _Axis, columns: _Axis, interpolation: int
         more = _project_one(above, rows, columns, interpolation)
         more -= _project_one(below, rows, columns, interpolation)
         return more
-    total, sampled = _sample(density, rows, columns, interpolation)
+    density = _gather(density, rows, columns)
+    reached = [slice(axis.first - axis.before, axis.last + axis.after) for axis in (rows, columns)]
+    total = float(density[tuple(reached)].sum(dtype=np.float64))
+    inside = _without_slivers(_without_slivers(density, rows).T, columns).T
+    sampled = _sample(inside, rows, columns, interpolation)
     found = float(sampled.sum(dtype=np.float64))
     if found > 0:
         sampled *= sampled.dtype.type(total / found)
     return sampled
 
 
-def _sample(density: Array, rows: _Axis, columns: _Axis, interpolation: int) -> tuple[float, Array]:
-    """Give the sum of the cells in the picture, and the map at the picture's pixels, not scaled yet."""
+def _gather(density: Array, rows: _Axis, columns: _Axis) -> Array:
+    """Add up the cells of each pixel, along the axes that shrink."""
     if rows.gathered is not None:
         density = rows.gathered.astype(density.dtype) @ density
     if columns.gathered is not None:
         density = density @ columns.gathered.astype(density.dtype).T
-    inside = density[rows.first : rows.last, columns.first : columns.last]
-    total = float(inside.sum(dtype=np.float64))
+    return density
+
+
+def _without_slivers(density: Array, rows: _Axis) -> Array:
+    """Give the cells in which pixels have their middles, with what the cells beside them hold.
+
+    No pixel would be sampled from those. Only what they hold more than their neighbours moves there, so that
+    a map that goes on evenly to the edge stays even.
+    """
+    inside = density[rows.first : rows.last]
+    if not rows.before and not rows.after:
+        return inside
+    inside = inside.copy()
+    if rows.before:
+        np.maximum(inside[0], density[rows.first - 1], out=inside[0])
+    if rows.after:
+        np.maximum(inside[-1], density[rows.last], out=inside[-1])
+    return inside
+
+
+def _sample(inside: Array, rows: _Axis, columns: _Axis, interpolation: int) -> Array:
+    """Give the map at the picture's pixels, not scaled yet."""
     if interpolation == cv2.INTER_AREA:
         interpolation = cv2.INTER_LINEAR
     if interpolation == cv2.INTER_NEAREST:
         # OpenCV's own rounding would miss a cell whose part in the picture is small.
         at = (np.minimum(axis.places.astype(int), axis.last - axis.first - 1) for axis in (rows, columns))
-        return total, inside[np.ix_(*at)]
+        return np.asarray(inside[np.ix_(*at)])
     if rows.whole and columns.whole:
-        return total, cv2.resize(inside, (columns.pixels, rows.pixels), interpolation=interpolation)
-    return total, _warp(inside, rows, columns, interpolation)
+        return cv2.resize(inside, (columns.pixels, rows.pixels), interpolation=interpolation)
+    return _warp(inside, rows, columns, interpolation)
 
 
 def _warp(inside: Array, rows: _Axis, columns: _Axis, interpolation: int) -> Array:
