@@ -7,6 +7,7 @@ from ml_pipes.collectors.print import PrintCollector
 from ml_pipes.collectors.serial import SerialCollector
 from ml_pipes.collectors.slow import SlowCollector
 from ml_pipes.collectors.throughput import ThroughputCollector
+from ml_pipes.collectors.timeline import TimelineCollector
 
 __all__ = [
     "AggregateCollector",
@@ -16,4 +17,5 @@ __all__ = [
     "SerialCollector",
     "SlowCollector",
     "ThroughputCollector",
+    "TimelineCollector",
 ]
