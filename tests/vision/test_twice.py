@@ -25,15 +25,14 @@ from ml_pipes.vision import ImagePayload, ResizeTransform, TileRect, text
 
 _Given = Callable[[], tuple[Any, ...]]
 
-_ROOMS = ("standard", "tensor", "vision", "vision.text", "onnx")
-# What steps hand to each other, errors, and questions about this machine.
+_ROOMS = ("standard", "tensor", "vision", "vision.text")
+# What steps hand to each other.
 _NO_STEPS = {
-    "Candidates", "Faces", "ImagePayload", "LabelMap", "ModelBatchError", "ModelNotFoundError",
-    "ModelProviderError", "RecognizedText", "ResizeTransform", "RuntimeOutputs", "TensorPayload",
-    "TensorRegistry", "TextRegions", "TileRect", "free_axes", "usable_cpus",
+    "Candidates", "Faces", "ImagePayload", "LabelMap", "RecognizedText", "ResizeTransform",
+    "TensorPayload", "TensorRegistry", "TextRegions", "TileRect",
 }  # fmt: skip
-# It wants a model: tests/onnx and tests/openvino. The others have a test of their own below.
-_ELSEWHERE = {"Infer", "MapValue", "SaveImage"}
+# They have a test of their own below.
+_ELSEWHERE = {"MapValue", "SaveImage"}
 _TRANSFORM = ResizeTransform((0.5, 0.5), (0.0, 5.0), (80, 120), (50, 60))
 _RECTS = [TileRect(0, 0, 60, 40), TileRect(30, 0, 90, 40)]
 
