@@ -1,0 +1,102 @@
+"""The parts of a result that not every result has: as JSON, from JSON, and as lines below its table.
+
+Knows what the parts are called and how each is shown. Knows nothing of how
+they were measured.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final
+
+from ml_pipes.benchmark.load import load_from_dict
+from ml_pipes.benchmark.plain import plain
+from ml_pipes.benchmark.samples import Samples
+from ml_pipes.benchmark.stat import RegionStat
+
+if TYPE_CHECKING:
+    from ml_pipes.benchmark.result import BenchmarkResult
+
+__all__ = ["READERS", "lines_about", "part_to_dict"]
+
+_MOST_SIZES = 8
+
+
+def part_to_dict(part: Any) -> Any:
+    """A part for JSON: what its ``to_dict`` gives, or what it is."""
+    to_dict = getattr(part, "to_dict", None)
+    return plain(part if to_dict is None else to_dict())
+
+
+READERS: Final[dict[str, Callable[[Any], Any]]] = {
+    "load": load_from_dict,
+    "samples": Samples.from_dict,
+}
+
+
+def lines_about(result: BenchmarkResult) -> Iterator[str]:
+    """What is known of a result beside the times of its steps, a line each."""
+    if result.error is not None:
+        yield f"error: {result.error}"
+    if result.workload is not None:
+        yield f"load: {result.workload}"
+    if (samples := result.samples) is not None and samples.duration_s > 0.0:
+        yield f"throughput: {samples.throughput_per_s:.1f} per s, over {samples.duration_s:.2f} s"
+    if result.errors:
+        named = ", ".join(f"{count} x {name}" for name, count in sorted(result.errors.items()))
+        yield f"errors: {sum(result.errors.values())} ({named})"
+    for region in result.regions:
+        yield _region_line(region)
+    if result.hardware is not None:
+        yield f"hardware: {_words(result.hardware)}"
+    yield from _doubts(result)
+
+
+def _doubts(result: BenchmarkResult) -> Iterator[str]:
+    """Why the figures must not be trusted, or what they cannot tell."""
+    if result.samples is not None and result.samples.interrupted:
+        yield "INTERRUPTED: what was measured until then"
+    if result.verdict is not None:
+        is_valid, reasons = _verdict(result.verdict)
+        if is_valid:
+            yield "valid: the rules of its scenario are kept"
+        yield from (f"INVALID: {reason}" for reason in reasons)
+    elif result.samples is not None:
+        yield from (f"INVALID: {reason}" for reason in result.samples.invalid)
+
+
+def _region_line(region: RegionStat) -> str:
+    mean = region.mean_batch_size
+    sizes = ", ".join(f"{count} x {size}" for size, count in _named_sizes(region.batch_sizes))
+    waits = ", ".join(
+        f"{name} {ms:.2f}"
+        for name, ms in (("mean", region.wait.mean_ms), ("max", region.wait.max_ms))
+        if not math.isnan(ms)
+    )
+    size = "" if mean is None else f" of {mean:.1f} on average ({sizes})"
+    return f"{region.label}: {region.batches} batches{size}" + (f", waits {waits} ms" if waits else "")
+
+
+def _named_sizes(sizes: Mapping[int, int]) -> list[tuple[str, int]]:
+    """Each size and its count; where there are many, those between two powers of two together."""
+    if len(sizes) <= _MOST_SIZES:
+        return [(str(size), sizes[size]) for size in sorted(sizes)]
+    grouped: dict[int, int] = {}
+    for size in sorted(sizes):
+        upper = 1 << (size - 1).bit_length()
+        grouped[upper] = grouped.get(upper, 0) + sizes[size]
+    return [(f"{up // 2 + 1}-{up}" if up > 2 else str(up), count) for up, count in grouped.items()]
+
+
+def _verdict(verdict: Any) -> tuple[bool, Sequence[str]]:
+    """Of a verdict, or of one that was loaded and is still a dict."""
+    if isinstance(verdict, Mapping):
+        return bool(verdict.get("valid")), list(verdict.get("reasons", ()))
+    return bool(verdict.valid), verdict.reasons
+
+
+def _words(part: Any) -> str:
+    if not isinstance(part, Mapping):
+        return str(part)
+    return ", ".join(f"{name} {value}" for name, value in part.items())
