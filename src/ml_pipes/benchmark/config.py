@@ -9,7 +9,7 @@ from dataclasses import KW_ONLY, dataclass, field
 from math import isfinite
 from typing import Any
 
-from ml_pipes.benchmark.load import ClosedLoop, Load
+from ml_pipes.benchmark.load import ClosedLoop, Load, Offline
 
 __all__ = ["MeasurementConfig"]
 
@@ -25,6 +25,8 @@ class MeasurementConfig:
         load: who calls, how often and how many at once; one caller in a loop unless asked otherwise.
         duration_s: measure for so many seconds instead; None for ``runs`` calls.
         hardware: look at what the machine is busy with meanwhile.
+        steps: record each step too. Without, the figures are those of the whole call, which nothing then
+            disturbs: a recorded step costs some 0.3 us in its call, and 3 us between two calls.
 
     Raises:
         TypeError: ``load`` is no load, or a number is none.
@@ -38,6 +40,7 @@ class MeasurementConfig:
     load: Load = field(default_factory=ClosedLoop)
     duration_s: float | None = None
     hardware: bool = True
+    steps: bool = True
 
     def __post_init__(self) -> None:
         _whole("runs", self.runs, 1)
@@ -56,6 +59,8 @@ class MeasurementConfig:
                 f"MeasurementConfig: load must be a load such as ClosedLoop(4) or OpenLoop(50.0), "
                 f"got {self.load!r}"
             )
+        if isinstance(self.load, Offline) and self.duration_s is not None:
+            raise ValueError("MeasurementConfig: Offline works off a number of calls; leave duration_s out")
         if self.duration_s is not None and not (isfinite(self.duration_s) and self.duration_s > 0):
             raise ValueError(
                 f"MeasurementConfig: duration_s must be seconds, above 0, or None, got {self.duration_s!r}"
@@ -70,6 +75,7 @@ class MeasurementConfig:
             "load": self.load.to_dict(),
             "duration_s": self.duration_s,
             "hardware": self.hardware,
+            "steps": self.steps,
         }
 
 

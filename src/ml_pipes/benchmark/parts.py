@@ -10,7 +10,7 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
-from ml_pipes.benchmark.load import load_from_dict
+from ml_pipes.benchmark.load import ClosedLoop, load_from_dict
 from ml_pipes.benchmark.plain import plain
 from ml_pipes.benchmark.samples import Samples
 from ml_pipes.benchmark.stat import RegionStat
@@ -39,7 +39,7 @@ def lines_about(result: BenchmarkResult) -> Iterator[str]:
     """What is known of a result beside the times of its steps, a line each."""
     if result.error is not None:
         yield f"error: {result.error}"
-    if result.workload is not None:
+    if result.workload not in {None, ClosedLoop(1)}:
         yield f"load: {result.workload}"
     if (samples := result.samples) is not None and samples.duration_s > 0.0:
         yield f"throughput: {samples.throughput_per_s:.1f} per s, over {samples.duration_s:.2f} s"

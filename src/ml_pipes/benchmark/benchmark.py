@@ -1,0 +1,169 @@
+"""One pipeline, measured: called again and again under a load, and what came of it.
+
+Knows pipelines, inputs and measurements. Knows nothing of configurations.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from ml_pipes.benchmark.collector import BenchmarkCollector
+from ml_pipes.benchmark.config import MeasurementConfig
+from ml_pipes.benchmark.inputs import Given, prepared
+from ml_pipes.benchmark.load import ClosedLoop
+from ml_pipes.benchmark.measure import Progress, measure
+from ml_pipes.benchmark.result import BenchmarkResult
+from ml_pipes.benchmark.samples import Samples
+from ml_pipes.benchmark.sequential import sequential
+from ml_pipes.benchmark.stat import InvocationStat
+from ml_pipes.factory import InputFn
+from ml_pipes.pipeline import Pipeline
+
+__all__ = ["Benchmark"]
+
+_DEFAULT = MeasurementConfig()
+
+
+class Benchmark:
+    """Measures a pipeline.
+
+    Under the default load, one caller in a loop, the calls are made on the thread that runs it; under
+    any other, on threads of their own. The inputs are made before.
+
+    Args:
+        pipeline: what is measured.
+        input_fn: gives ``(id, value, tag, meta)``; see :func:`~ml_pipes.benchmark.inputs.prepared`.
+        measurement: what is asked for.
+        label: of the result.
+        metadata: of the result.
+
+    Raises:
+        TypeError: an argument of another kind.
+    """
+
+    def __init__(
+        self,
+        pipeline: Pipeline[Any, Any],
+        input_fn: InputFn,
+        measurement: MeasurementConfig = _DEFAULT,
+        label: str = "",
+        metadata: dict[str, Any] | None = None,
+    ) -> None:
+        if not isinstance(pipeline, Pipeline):
+            raise TypeError(f"Benchmark takes a Pipeline, got a {type(pipeline).__name__}")
+        if not callable(input_fn):
+            raise TypeError(
+                "Benchmark takes an InputFn, a function () -> (id, value, tag, meta), "
+                f"got a {type(input_fn).__name__}"
+            )
+        if not isinstance(measurement, MeasurementConfig):
+            raise TypeError(f"Benchmark takes a MeasurementConfig, got a {type(measurement).__name__}")
+        self.pipeline = pipeline
+        self.input_fn = input_fn
+        self.measurement = measurement
+        self.label = label
+        self.metadata = dict(metadata or {})
+
+    def run(self, progress: Progress | None = None) -> BenchmarkResult:
+        """Measure; the pipeline's own tracing is put back, whatever happens.
+
+        Ctrl-C ends it, and what was measured is given back and marked.
+
+        Args:
+            progress: told about ten times a second how far it is: ``(done, total, elapsed_s)``.
+
+        Raises:
+            KeyboardInterrupt: nothing was measured yet.
+            Exception: what the calls raised, where none succeeded; what ``input_fn`` raised.
+        """
+        config = self.measurement
+        calls = None if config.duration_s is not None else config.runs + config.warmup
+        given = prepared(self.input_fn, calls)
+        collector, called = BenchmarkCollector(config), _Called(self.pipeline)
+
+        def input_at(index: int) -> Any:
+            # The time between two calls, of which no call has to pay.
+            collector.read()
+            return given[index % len(given)].value
+
+        with _tracing(self.pipeline, collector if config.steps else None):
+            samples = self._samples(called, input_at, progress)
+        called.check(samples)
+        return self._result(samples, collector, given)
+
+    def _samples(
+        self, call: Callable[[Any], Any], inputs: Callable[[int], Any], progress: Progress | None
+    ) -> Samples:
+        config = self.measurement
+        runs = None if config.duration_s is not None else config.runs
+        if config.load == ClosedLoop(1):
+            return sequential(
+                call,
+                inputs,
+                runs=runs,
+                duration_s=config.duration_s,
+                warmup=config.warmup,
+                progress=progress,
+            )
+        return measure(
+            call,
+            inputs,
+            config.load,
+            runs=runs,
+            duration_s=config.duration_s,
+            warmup=config.warmup,
+            limit_s=float("inf"),
+            progress=progress,
+        )
+
+    def _result(self, samples: Samples, collector: BenchmarkCollector, given: list[Given]) -> BenchmarkResult:
+        config = self.measurement
+        result = collector.report(self.label, self.metadata, since_s=samples.since_s, until_s=samples.until_s)
+        # As the callers saw it: with the time that a call was late, which its trace does not know.
+        result.total = InvocationStat.from_seconds("total", samples.latency_s, config.percentiles)
+        result.failures = {}
+        result.samples = samples
+        result.workload = config.load
+        result.warmup = samples.warmup
+        result.measurement = config.to_dict()
+        result.inputs = [one.to_dict() for one in given]
+        return result
+
+
+class _Called:
+    """The pipeline, and the first error that came of it."""
+
+    def __init__(self, pipeline: Pipeline[Any, Any]) -> None:
+        self._pipeline = pipeline
+        self._first_error: Exception | None = None
+
+    def __call__(self, value: Any) -> Any:
+        try:
+            return self._pipeline(value)
+        except Exception as error:
+            if self._first_error is None:
+                self._first_error = error
+            raise
+
+    def check(self, samples: Samples) -> None:
+        """Raise where there is nothing to report."""
+        if len(samples.latency_s):
+            return
+        if samples.interrupted:
+            raise KeyboardInterrupt
+        if self._first_error is not None:
+            failed = sum(samples.errors.values())
+            self._first_error.add_note(f"in a benchmark: none of its {failed} calls succeeded")
+            raise self._first_error
+
+
+@contextmanager
+def _tracing(pipeline: Pipeline[Any, Any], collector: BenchmarkCollector | None) -> Iterator[None]:
+    before = pipeline._tracing  # noqa: SLF001 - what set_tracing was given, its config too
+    pipeline.set_tracing(collector)
+    try:
+        yield
+    finally:
+        pipeline._tracing = before  # noqa: SLF001 - as above
