@@ -116,3 +116,31 @@ def test_without_boxes_there_is_nothing_to_keep() -> None:
     kept = survivors(np.zeros((4, 0)), np.zeros(0), np.zeros(0), 0.5, 10)
 
     assert kept.shape == (0,)
+
+
+@pytest.mark.parametrize("most", [300, 301, 12000])
+@pytest.mark.parametrize("kinds", [1, 3])
+def test_of_12000_boxes_the_best_or_all_that_stay_are_the_same(most: int, kinds: int) -> None:
+    rng = np.random.default_rng(9)
+    corners, classes = _heaps(rng, 12000, 300, 4), rng.integers(0, kinds, 12000)
+    scores = rng.permutation(np.linspace(0, 1, 12000, dtype=np.float32))
+
+    kept = survivors(corners, scores, classes, 0.5, most)
+
+    expected = _plainly(corners, scores, classes, 0.5)
+    assert len(expected) >= 300
+    assert kept[:most].tolist() == expected[:most]
+
+
+@pytest.mark.parametrize("kinds", [1, 3, 20])
+def test_where_most_stay_and_all_are_wanted_the_same_stay(kinds: int) -> None:
+    rng = np.random.default_rng(10)
+    starts = rng.integers(0, 3000, (2, 5000))
+    corners = np.concatenate([starts, starts + rng.integers(10, 64, (2, 5000))]).astype(np.float64)
+    scores, classes = rng.permutation(np.linspace(0, 1, 5000)), rng.integers(0, kinds, 5000)
+
+    kept = survivors(corners, scores, classes, 0.25, 5000)
+
+    expected = _plainly(corners, scores, classes, 0.25)
+    assert 3000 < len(expected) < 5000
+    assert kept.tolist() == expected

@@ -23,13 +23,22 @@ __all__ = ["survivors"]
 
 # A table of the pairs of two blocks stays below 128 KiB, which the C library keeps for the next one.
 _BLOCK = 120
+# So does a table of the corners of this many boxes.
+_PART = 4000
 _LATER = np.triu(np.ones((_BLOCK, _BLOCK), bool), 1)
 # Measured: rounds keep one box per class for the price of a look at all boxes, blocks look at each
-# box once but pay for each block. A round that takes this part of the boxes away has paid for itself.
+# box once but pay for each block. A round that takes this part of the boxes away has paid for itself;
+# where the rest fits into one block, which costs little, it must take more.
 _FEW_CLASSES = 4
-_WORTH_A_ROUND = 1 / 64
+_WORTH_A_ROUND, _WORTH_A_SMALL_ROUND = 1 / 64, 1 / 4
+_FIRST = np.ones(1, bool)
+# Blocks stop when enough boxes stay, a search settles all: it pays where there are several blocks, and
+# not many times as many boxes as are wanted.
+_WORTH_A_SEARCH, _NEARLY_ALL = 5 * _BLOCK, 4
 # The best boxes, this many for each that is wanted, hold enough that stay in nearly every picture.
+# Of one class they may be more: there the blocks stop when enough stay.
 _AT_FIRST, _AT_FIRST_OF_ONE_CLASS, _AT_LEAST = 4, 16, 1024
+# Of fewer, the ways to sort faster cost more than they save.
 _MANY_TO_SORT = 1024
 # Measured: a pair looked up costs as much as several of a round, but there are far fewer of them.
 _PAIRS_PER_BOX, _FEW_PAIRS = 16, 32768
@@ -65,22 +74,22 @@ def survivors(corners: Array, scores: Array, classes: Array, iou_threshold: floa
     first = max((_AT_FIRST_OF_ONE_CLASS if one_class else _AT_FIRST) * most, _AT_LEAST)
     if one_class:
         first = min(first, max(many // 4, _AT_LEAST))
+    order, known = np.arange(many), 0
     if many > 2 * first:
         bound = np.partition(scores, many - first)[many - first]
         # What a box does to others is settled by better ones alone, so any number of the best will do.
-        front = _ranked(scores, np.flatnonzero(scores >= bound))
-        kept = front[
-            _survivors(corners.take(front, axis=1), areas[front], classes[front], iou_threshold, most)
-        ]
+        best = _ranked(scores, np.flatnonzero(scores >= bound))
+        kept = best[_survivors(corners.take(best, axis=1), areas[best], classes[best], iou_threshold, most)]
         rest = np.flatnonzero(scores < bound)
         if len(kept) >= most or not rest.size:
             return kept
         if one_class:
-            rest = _thinned(corners, areas, kept, rest, iou_threshold)
+            rest, known = _thinned(corners, areas, kept, rest, iou_threshold), len(kept)
         order = np.concatenate([kept, _ranked(scores, rest)])
     else:
-        order = _ranked(scores, np.arange(many))
-    return order[_survivors(corners.take(order, axis=1), areas[order], classes[order], iou_threshold, most)]
+        order = _ranked(scores, order)
+    stay = _survivors(corners.take(order, axis=1), areas[order], classes[order], iou_threshold, most, known)
+    return order[stay]
 
 
 def _of_a_block(corners: Array, areas: Array, scores: Array, iou_threshold: float) -> Indices:
@@ -109,33 +118,43 @@ def _ranked(scores: Array, at: Indices) -> Indices:
     return at[ranking(scores)]
 
 
-def _survivors(corners: Array, areas: Array, classes: Array, iou_threshold: float, most: int) -> Indices:
-    """As :func:`survivors`, of boxes that are sorted, best first."""
+def _survivors(
+    corners: Array, areas: Array, classes: Array, iou_threshold: float, most: int, known: int = 0
+) -> Indices:
+    """As :func:`survivors`, of boxes that are sorted, best first.
+
+    Of one class, the first ``known`` may be known to stay.
+    """
     # Sorted by class, and within it still best first: each class is one run with its best in front.
     alive = _by_class(classes)
     corners = corners.take(alive, axis=1)
     areas, kinds = areas[alive], classes[alive]
-    kept = []
-    worth_it, by_pairs = True, False
+    kept: list[Indices] = []
+    worth_it, searched = not known, False
     while alive.size:
-        starts = np.flatnonzero(np.concatenate([[True], kinds[1:] != kinds[:-1]]))
-        few_or_big = len(starts) <= _FEW_CLASSES or alive.size > _BLOCK * len(starts)
-        if few_or_big and not worth_it:
-            runs = [slice(*ends) for ends in pairwise([*starts, alive.size])]
-            kept += [alive[r][_blockwise(corners[:, r], areas[r], iou_threshold, most)] for r in runs]
-            break
-        if not worth_it and not by_pairs:
-            by_pairs = True
+        new = np.concatenate([_FIRST, kinds[1:] != kinds[:-1]])
+        starts = np.flatnonzero(new)
+        few = len(starts) <= _FEW_CLASSES
+        in_blocks = few or alive.size > _BLOCK * len(starts)
+        if not (worth_it or searched) and (
+            not in_blocks or _WORTH_A_SEARCH < alive.size <= _NEARLY_ALL * most
+        ):
+            searched = True
             found = _pairwise(corners, areas, kinds, iou_threshold)
             if found is not None:
                 kept.append(alive[found])
                 break
+        if in_blocks and not worth_it:
+            runs = [slice(*ends) for ends in pairwise([*starts, alive.size])]
+            kept += [alive[r][_blockwise(corners[:, r], areas[r], iou_threshold, most, known)] for r in runs]
+            break
         kept.append(alive[starts])
-        of = np.repeat(starts, np.diff(starts, append=alive.size)) if len(starts) > 1 else starts
-        stays = ~_suppress(corners[:, of], areas[of], corners, areas, iou_threshold)
+        of = starts[np.cumsum(new) - 1] if len(starts) > 1 else starts
+        stays = ~_suppress(corners.take(of, axis=1), areas[of], corners, areas, iou_threshold)
         stays[starts] = False
         left = np.flatnonzero(stays)
-        worth_it = alive.size - left.size - starts.size > _WORTH_A_ROUND * alive.size
+        part = _WORTH_A_ROUND if left.size > _BLOCK or not few else _WORTH_A_SMALL_ROUND
+        worth_it = alive.size - left.size - starts.size > part * alive.size
         alive, corners, areas, kinds = alive[left], corners.take(left, axis=1), areas[left], kinds[left]
     return np.sort(np.concatenate(kept)) if kept else alive
 
@@ -161,9 +180,10 @@ def _pairwise(corners: Array, areas: Array, classes: Array, iou_threshold: float
     if pairs is None:
         return None
     ones, others = pairs
-    one, other = corners.take(ones, axis=1), corners.take(others, axis=1)
-    too_much = _suppress(one, areas[ones], other, areas[others], iou_threshold)
-    ones, others = ones[too_much], others[too_much]
+    parts = [slice(at, at + _PART) for at in range(0, len(ones), _PART)]
+    too_much = [_suppresses(corners, areas, ones[part], others[part], iou_threshold) for part in parts]
+    at = np.flatnonzero(np.concatenate(too_much)) if too_much else ones
+    ones, others = ones[at], others[at]
     better, worse = np.minimum(ones, others), np.maximum(ones, others)
     return _settled(better, worse, len(areas))
 
@@ -213,10 +233,9 @@ def _near(
     return np.repeat(order, counts), order[others]
 
 
-def _blockwise(corners: Array, areas: Array, iou_threshold: float, most: int) -> Indices:
+def _blockwise(corners: Array, areas: Array, iou_threshold: float, most: int, known: int = 0) -> Indices:
     """Boxes of one class, best first, to the indices of those that stay, ``most`` or a few more."""
-    kept = np.empty(0, np.int64)
-    left = np.arange(len(areas))
+    kept, left = np.arange(known), np.arange(known, len(areas))
     worth_it, thinned_at = True, 0.0
     while left.size and len(kept) < most:
         block, left = left[:_BLOCK], left[_BLOCK:]
@@ -244,15 +263,23 @@ def _thinned(corners: Array, areas: Array, kept: Indices, left: Indices, iou_thr
     if not (cell > 0).all():
         return left
     # A cell holds one kept box. Beside the edge of a cell of one grid lies the middle of another's.
-    for shift in ((0.0, 0.0), (0.5, 0.5), (0.5, 0.0), (0.0, 0.5)):
+    shifts = ((0.0, 0.0), (0.5, 0.5), (0.5, 0.0), (0.0, 0.5))
+    grids = []
+    for shift in shifts:
         of_cell = np.full(_GRID * _GRID, kept[0])
-        of_cell[_cells(corners[:, kept], cell, shift)] = kept
-        one = of_cell[_cells(corners.take(left, axis=1), cell, shift)]
-        pair = corners.take(one, axis=1), areas[one], corners.take(left, axis=1), areas[left]
-        before, left = left.size, left[~_suppress(*pair, iou_threshold)]
-        if shift == (0.0, 0.0) and left.size > (1 - _WORTH_THINNING) * before:
-            break
-    return left
+        of_cell[_cells(corners.take(kept, axis=1), cell, shift)] = kept
+        grids.append(of_cell)
+    parts = []
+    for at in range(0, left.size, _PART):
+        part = left[at : at + _PART]
+        before = part.size
+        for shift, of_cell in zip(shifts, grids, strict=True):
+            near = of_cell[_cells(corners.take(part, axis=1), cell, shift)]
+            part = part[~_suppresses(corners, areas, near, part, iou_threshold)]
+            if part.size > (1 - _WORTH_THINNING) * before:
+                break
+        parts.append(part)
+    return np.concatenate(parts)
 
 
 def _cells(corners: Array, cell: Array, shift: tuple[float, float]) -> Indices:
@@ -276,6 +303,14 @@ def _among(
     """A row for each of ``ones``: does it suppress each of ``others``?"""
     one, other = corners[:, ones, None], corners[:, None, others]
     return _suppress(one, areas[ones, None], other, areas[None, others], threshold)
+
+
+def _suppresses(
+    corners: Array, areas: Array, ones: Indices, others: Indices, threshold: float
+) -> npt.NDArray[np.bool_]:
+    """Does each of ``ones`` suppress the one of ``others`` in the same place?"""
+    one, other = corners.take(ones, axis=1), corners.take(others, axis=1)
+    return _suppress(one, areas[ones], other, areas[others], threshold)
 
 
 def _suppress(
