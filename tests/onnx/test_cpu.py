@@ -125,6 +125,10 @@ def test_two_models_together_have_no_more_threads_than_cpus(relu: Path, variable
     assert _workers(relu, "Infer(path), Infer(path), Infer(path)", variable) == cpus - 1
 
 
+def test_sessions_share_the_threads_and_their_callers_are_among_them(relu: Path) -> None:
+    assert _workers(relu, "Infer(path, threads=4, sessions=2)", "2") == 2
+
+
 def test_an_explicit_number_of_threads_wins(relu: Path) -> None:
     assert _workers(relu, "Infer(path, threads=3), Infer(path, threads=4)", "2") == 5
 
@@ -154,7 +158,7 @@ before = len(os.listdir("/proc/self/task"))
 made = {made}
 value = TensorPayload(np.zeros((1, 3, 64, 64), np.float32), "NCHW", "float32")
 for infer in made if isinstance(made, tuple) else (made,):
-    infer(value)
+    infer.warm_up(value)
 print(len(os.listdir("/proc/self/task")) - before)
 """
     environment = {**os.environ, "ML_PIPES_CPUS": variable}

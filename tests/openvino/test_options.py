@@ -1,21 +1,20 @@
-"""What this room has beside the other: precision, sessions, threads, types and memory."""
+"""What this room has beside the other: precision, requests, devices and their properties."""
 
 from __future__ import annotations
 
 import gc
 import pickle
-import threading
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
 import pytest
-from onnx import TensorProto, helper
 
 from ml_pipes import onnx, openvino
-from ml_pipes.core import Pipeline
-from ml_pipes.errors import DeadlineExceeded, ModelInputError
+from ml_pipes.errors import ModelProviderError
 from ml_pipes.openvino import Infer
+from ml_pipes.openvino.device import check_refusal
+from ml_pipes.openvino.silent import ov
 from ml_pipes.tensor import TensorPayload
 
 
@@ -50,18 +49,6 @@ def test_another_precision_is_refused_when_built(relu: Path, precision) -> None:
         Infer(relu, precision=precision)
 
 
-@pytest.mark.parametrize("name", ["threads", "sessions"])
-@pytest.mark.parametrize("value", [0, 1.5, True])
-def test_what_is_no_number_from_1_up_is_refused_when_built(relu: Path, name: str, value) -> None:
-    with pytest.raises(ValueError, match=f"{name} must be a whole number, 1 or more, got {value!r}"):
-        Infer(relu, **{name: value})
-
-
-def test_more_sessions_than_threads_are_refused(relu: Path) -> None:
-    with pytest.raises(ValueError, match="sessions=3 with threads=2: each session needs a thread"):
-        Infer(relu, sessions=3, threads=2)
-
-
 def test_models_of_both_rooms_share_the_cpus(relu: Path, monkeypatch) -> None:
     monkeypatch.setenv("ML_PIPES_CPUS", "4")
 
@@ -79,83 +66,6 @@ def test_both_rooms_offer_the_same_steps() -> None:
     )
 
 
-@pytest.mark.parametrize(
-    ("kind", "dtype"),
-    [("FLOAT", "float32"), ("DOUBLE", "float64"), ("FLOAT16", "float16"), ("INT32", "int32"),
-     ("INT64", "int64"), ("UINT8", "uint8"), ("BOOL", "bool")],
-)  # fmt: skip
-def test_numbers_of_any_type_go_in_and_come_out(make_model, kind: str, dtype: str) -> None:
-    port = (getattr(TensorProto, kind), ("n", 2))
-    path = make_model([helper.make_node("Identity", ["x"], ["y"])], {"x": port}, {"y": port})
-    infer = Infer(path, input_layout="NC")
-    array = np.array([[0, 1], [1, 0]], dtype)
-
-    result = infer(TensorPayload(array, "NC", dtype)).tensors[0]
-
-    assert result == TensorPayload(array, "UNKNOWN", dtype)
-
-
-def test_a_state_goes_in_beside_whole_numbers_and_comes_back(make_model) -> None:
-    nodes = [
-        helper.make_node("Cast", ["tokens"], ["numbers"], to=TensorProto.FLOAT),
-        helper.make_node("Add", ["numbers", "state"], ["next"]),
-    ]
-    port = (TensorProto.FLOAT, (1, 2))
-    path = make_model(nodes, {"tokens": (TensorProto.INT32, (1, 2)), "state": port}, {"next": port})
-    infer = Infer(path, input_layout="NC")
-    tokens, state = np.array([[1, 2]], np.int32), np.zeros((1, 2), np.float32)
-
-    for _ in range(3):
-        state = infer({"tokens": tokens, "state": state}).tensors[0].array
-
-    assert state.tolist() == [[3.0, 6.0]]
-
-
-def test_an_array_that_may_not_be_written_to_is_read(relu: Path) -> None:
-    array = image(3.0).array
-    array.flags.writeable = False
-
-    result = Infer(relu)(TensorPayload(array, "NCHW", "float32")).tensors[0].array
-
-    assert result.mean() == 3.0
-    assert result.flags.writeable
-
-
-def test_what_is_done_to_an_output_changes_neither_the_input_nor_the_next(relu: Path) -> None:
-    infer, given = Infer(relu), image(2.0)
-
-    infer(given).tensors[0].array.fill(-1)
-
-    assert given == image(2.0)
-    assert infer(given).tensors[0].array.mean() == 2.0
-
-
-def test_a_failed_run_says_on_which_input_and_the_next_one_works(make_model) -> None:
-    node = helper.make_node("Add", ["left", "right"], ["y"])
-    ports = {"left": (TensorProto.FLOAT, ("n", "c")), "right": (TensorProto.FLOAT, ("m", "d"))}
-    infer = Infer(make_model([node], ports, {"y": (TensorProto.FLOAT, None)}), input_layout="NC")
-    one, other = np.ones((2, 3), np.float32), np.ones((2, 5), np.float32)
-
-    with pytest.raises(ModelInputError, match=r"tiny.onnx failed on left \(2, 3\), right \(2, 5\): "):
-        infer({"left": one, "right": other})
-
-    assert infer({"left": one, "right": one}).tensors[0].array.tolist() == [[2.0] * 3] * 2
-
-
-def test_who_waits_for_a_busy_model_stops_at_its_deadline(relu: Path, monkeypatch, start) -> None:
-    infer = Infer(relu, serialize=True)
-    inside, leave, run = threading.Event(), threading.Event(), infer._session.run
-    monkeypatch.setattr(infer._session, "run", lambda feeds: (inside.set(), leave.wait(10), run(feeds))[-1])
-    first = start(infer, image())
-    assert inside.wait(10)
-
-    with pytest.raises(DeadlineExceeded, match=r"busy with another call \(serialize=True\)"):
-        Pipeline([infer]).call(image(), deadline=0.01)
-
-    leave.set()
-    assert first.result(10).names == ("y",)
-
-
 def test_as_many_requests_are_made_as_calls_meet(relu: Path) -> None:
     infer = Infer(relu)
 
@@ -163,3 +73,89 @@ def test_as_many_requests_are_made_as_calls_meet(relu: Path) -> None:
         list(pool.map(infer, [image()] * 64))
 
     assert 1 <= len(infer._session._requests) <= 4
+
+
+@pytest.mark.parametrize("sessions", [1, 3])
+def test_warming_up_runs_as_many_requests_as_there_are_sessions(relu: Path, sessions: int) -> None:
+    infer = Infer(relu, sessions=sessions, threads=3)
+
+    infer.warm_up(image(), sizes=(1, 8))
+
+    shapes = [tuple(request.get_output_tensor(0).shape) for request in infer._session._requests]
+    assert shapes == [(8, 3, 4, 4)] * sessions
+
+
+@pytest.mark.parametrize("device", ["CPU", "AUTO", "AUTO:CPU"])
+def test_it_says_on_which_devices_it_computes(relu: Path, device: str) -> None:
+    infer = Infer(relu, device=device)
+
+    infer(image())
+
+    names = {name.strip("()") for name in infer.devices_in_use}
+    assert names
+    assert names <= {*ov.Core().available_devices} if device == "AUTO" else names == {"CPU"}
+
+
+def test_several_devices_without_a_chooser_point_to_auto(relu: Path) -> None:
+    with pytest.raises(ModelProviderError, match=r"no device 'TPU,CPU'.*available: .*CPU.*: AUTO:TPU,CPU$"):
+        Infer(relu, device="TPU,CPU")
+
+
+def test_a_device_of_a_choice_that_does_not_start_is_no_fault_of_the_model() -> None:
+    words = 'Cannot load library "libopenvino_intel_gpu_plugin.so": libOpenCL.so.1: not found'
+
+    with pytest.raises(ModelProviderError, match=r"AUTO:GPU,CPU did not start.*libOpenCL.so.1: not found"):
+        check_refusal("AUTO:GPU,CPU", {}, words, RuntimeError(words))
+
+
+def test_further_properties_are_in_force(relu: Path) -> None:
+    given = {"EXECUTION_MODE_HINT": "ACCURACY"}
+    infer = Infer(relu, config=given)
+    given.clear()
+
+    twin = pickle.loads(pickle.dumps(infer))
+
+    for made in (infer, twin):
+        mode = made._session._compiled.get_property("EXECUTION_MODE_HINT")
+        assert mode == ov.properties.hint.ExecutionMode.ACCURACY
+        assert made.config == {"EXECUTION_MODE_HINT": "ACCURACY"}
+
+
+@pytest.mark.parametrize(
+    ("name", "way_out"),
+    [("INFERENCE_NUM_THREADS", "set threads$"), ("NUM_STREAMS", "set sessions$"),
+     ("INFERENCE_PRECISION_HINT", "set precision, or precision=None"),
+     ("ENABLE_CPU_PINNING", "it is off, since each model")],
+)  # fmt: skip
+def test_a_property_that_is_set_already_points_to_its_argument(relu: Path, name: str, way_out: str) -> None:
+    with pytest.raises(ValueError, match=rf"config has '{name}', which is set already \(to .*\): {way_out}"):
+        Infer(relu, config={name: 1})
+
+
+def test_a_precision_that_was_left_open_may_be_a_property(relu: Path) -> None:
+    infer = Infer(relu, precision=None, config={"INFERENCE_PRECISION_HINT": "f32"})
+
+    assert infer.precision == "f32"
+
+
+@pytest.mark.parametrize("config", [{"NO_SUCH_PROPERTY": 1}, {"PERFORMANCE_HINT": "SPEED"}])
+def test_a_property_that_the_device_does_not_take_is_named(relu: Path, config) -> None:
+    name, value = next(iter(config.items()))
+
+    with pytest.raises(ModelProviderError, match=f"CPU in OpenVINO .* does not take .*'{name}': {value!r}"):
+        Infer(relu, config=config)
+
+
+@pytest.mark.parametrize("config", [3, "CACHE_DIR", {1: 2}])
+def test_a_config_of_another_kind_is_refused(relu: Path, config) -> None:
+    with pytest.raises(TypeError, match="config must be a mapping of OpenVINO's property names to values"):
+        Infer(relu, config=config)
+
+
+def test_bytes_freed_by_the_other_room_are_taken_from_a_file_too(fixed: Path, tmp_path: Path) -> None:
+    freed = tmp_path / "freed.onnx"
+    freed.write_bytes(onnx.free_axes(fixed))
+
+    result = Infer(freed)(TensorPayload(np.ones((5, 3, 4, 4), np.float32), "NCHW", "float32"))
+
+    assert result.tensors[0].array.shape == (5, 3)

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from ml_pipes._threads.turnstile import Turnstile
 
-__all__ = ["CPUS_VARIABLE", "ThreadLease", "quota_cpus", "usable_cpus"]
+__all__ = ["CPUS_VARIABLE", "ThreadLease", "leased", "quota_cpus", "usable_cpus"]
 
 CPUS_VARIABLE = "ML_PIPES_CPUS"
 
@@ -37,6 +37,21 @@ class ThreadLease:
             workers = sum(lease.threads - 1 for lease in list(_leases))
             self.threads: int = asked if asked is not None else max(1, usable_cpus() - workers)
             _leases.add(self)
+
+
+def leased(threads: int | None, sessions: int) -> ThreadLease:
+    """The threads of all sessions of one model together, counted once: one per session at least.
+
+    Raises:
+        ValueError: fewer ``threads`` were asked for than there are sessions.
+    """
+    if threads is not None and threads < sessions:
+        raise ValueError(
+            f"Infer: sessions={sessions} with threads={threads}: each session needs a thread; "
+            "ask for more threads or fewer sessions"
+        )
+    lease = ThreadLease(threads)
+    return lease if lease.threads >= sessions else ThreadLease(sessions)
 
 
 def usable_cpus() -> int:

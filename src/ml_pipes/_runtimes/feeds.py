@@ -16,7 +16,7 @@ from ml_pipes._runtimes.fits import Slot, as_text, check_shape
 from ml_pipes.errors import ModelError, ModelInputError, StepInputError
 from ml_pipes.tensor import TensorPayload, TensorRegistry
 
-__all__ = ["ModelInput", "check_feed", "dtype_text", "feeds_of", "run_error"]
+__all__ = ["ModelInput", "check_feed", "dtype_text", "feeds_of", "named_of", "run_error"]
 
 Array = npt.NDArray[Any]
 ModelInput = (
@@ -36,7 +36,17 @@ _WAY_OUT = "an image becomes one by Normalize(), a model's outputs by Extract(..
 
 
 def feeds_of(value: ModelInput, slots: Sequence[Slot], first: str) -> dict[str, Array]:
-    """Arrays by input name, each checked against its slot.
+    """Arrays by input name, each checked against its slot; arguments and errors as of :func:`named_of`.
+
+    Raises:
+        ModelInputError: an array does not fit.
+    """
+    given = named_of(value, slots, first)
+    return {slot.port.name: check_feed(given[slot.port.name], slot) for slot in slots}
+
+
+def named_of(value: ModelInput, slots: Sequence[Slot], first: str) -> dict[str, Any]:
+    """What came for each input, by its name, not looked into.
 
     Args:
         value: one payload (it feeds ``first``), payloads in the order of the inputs, or
@@ -47,7 +57,7 @@ def feeds_of(value: ModelInput, slots: Sequence[Slot], first: str) -> dict[str, 
 
     Raises:
         StepInputError: the value is of another kind.
-        ModelInputError: something is missing, too much, or does not fit.
+        ModelInputError: something is missing or too much.
     """
     given = _by_name(value, slots, first)
     missing = [slot.port.name for slot in slots if slot.port.name not in given]
@@ -56,7 +66,7 @@ def feeds_of(value: ModelInput, slots: Sequence[Slot], first: str) -> dict[str, 
             f"Infer: the model takes {_names(slots)}, but nothing came for {', '.join(missing)} "
             f"(got {_came(value)}); give a TensorRegistry, a dict, or payloads in that order"
         )
-    return {slot.port.name: check_feed(given[slot.port.name], slot) for slot in slots}
+    return given
 
 
 @functools.lru_cache(maxsize=64)

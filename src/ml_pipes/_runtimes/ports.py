@@ -60,6 +60,10 @@ class Session(Protocol):
         """Every output, in order, each a new array."""
         ...
 
+    def run_on_each(self, feeds: dict[str, npt.NDArray[Any]]) -> list[list[npt.NDArray[Any]]]:
+        """The outputs of each of the sessions that calls are shared among, for the same input."""
+        ...
+
 
 def known_shape(inferred: Shape, declared: Shape | None) -> Shape:
     """The sides that a runtime inferred, with the names that the file gave to some of them."""

@@ -6,23 +6,27 @@ Knows payloads and one session. Knows nothing of images, batches, pipelines or o
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import nullcontext
-from typing import Any
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 
 from ml_pipes._runtimes.axes import Axes
-from ml_pipes._runtimes.feeds import ModelInput, dtype_text, feeds_of, run_error
+from ml_pipes._runtimes.feeds import ModelInput, dtype_text, feeds_of, named_of, run_error
 from ml_pipes._runtimes.fits import Slot
 from ml_pipes._runtimes.ports import Port, Session
 from ml_pipes._runtimes.source import ModelSource, as_source, source_name
+from ml_pipes._runtimes.warm import batch_of, check_sizes
 from ml_pipes._threads.turnstile import Turnstile
 from ml_pipes.errors import DeadlineExceeded, ModelError, ModelInputError
 from ml_pipes.tensor import TensorPayload
 from ml_pipes.tensor.runtime import RuntimeOutputs
 
 __all__ = ["ModelStep", "check_count"]
+
+Feeds = dict[str, np.ndarray[Any, Any]]
+ResultT = TypeVar("ResultT")
 
 _OPEN = nullcontext()
 _TURN = "the model was busy with another call (serialize=True)"
@@ -33,6 +37,9 @@ class ModelStep(ABC):
 
     A runtime's own class opens the session. It pickles and copies as its recipe.
     """
+
+    # Tells instruments that this step's time is the model's.
+    is_inference: ClassVar[bool] = True
 
     def __init__(
         self,
@@ -65,13 +72,7 @@ class ModelStep(ABC):
     def __call__(self, tensor_payload: ModelInput) -> RuntimeOutputs:
         session = self._session if self._session.usable else self._renewed()
         feeds = feeds_of(tensor_payload, self._slots, self._first)
-        try:
-            with self._gate.passage(_TURN) if self._gate is not None else _OPEN:
-                arrays = session.run(feeds)
-        except DeadlineExceeded:
-            raise
-        except Exception as error:
-            raise run_error(source_name(self.model_path), feeds, error) from error
+        arrays = self._run(session.run, feeds)
         self._check_rows(feeds[self._first], arrays)
         dtypes = [dtype_text(array.dtype) for array in arrays]
         payloads = map(TensorPayload, arrays, self._output_layouts, dtypes)
@@ -82,29 +83,34 @@ class ModelStep(ABC):
         """What the model's file says of itself: class names, characters, its maker; name -> text, a copy."""
         return dict(self._session.metadata)
 
-    def warm_up(self, example: TensorPayload, sizes: Sequence[int] = (1,)) -> None:
-        """Run the model once per batch size, so that the first calls are as quick as the later ones.
+    def warm_up(self, example: ModelInput, sizes: Sequence[int] = (1,)) -> None:
+        """Run the model once per batch size on each of its sessions, so that no call is its first.
+
+        Calls do not wait for it, but compete with it for the threads: warm up before
+        they come. Copies, pickles and forked children open the model anew, so each
+        needs a warm-up of its own.
 
         Args:
-            example: a tensor as calls bring it; its first item is repeated to each size.
+            example: what calls bring, for as many inputs as the model has; the first item of each
+                input that has a batch is repeated to each size, other inputs stay as they are.
             sizes: the batch sizes that will come, each 1 or more.
 
         Raises:
             ValueError: a size is less than 1, or ``example`` has no item.
-            TypeError: ``example`` is no payload.
+            ModelInputError: an input is missing, or the model does not take a batch of a size.
+            ModelError: the model fails, or gives another number of rows.
+            TypeError: ``example`` is of a kind that no model takes.
+            DeadlineExceeded: its turn did not come in time (``serialize=True``).
         """
-        if not isinstance(example, TensorPayload):
-            raise TypeError(
-                f"Infer: warm_up wants a TensorPayload, as calls bring it, got {type(example).__name__}"
-            )
-        if min(sizes, default=1) < 1 or not example.array.shape or not len(example.array):
-            raise ValueError(
-                f"Infer: warm_up wants sizes of 1 or more and an example with an item, got {tuple(sizes)} "
-                f"and {example.array.shape}"
-            )
+        if isinstance(example, np.ndarray):
+            raise TypeError("Infer: warm_up wants a TensorPayload, as calls bring it, got ndarray")
+        given = named_of(example, self._slots, self._first)
+        check_sizes(sizes, given[self._first])
         for size in sizes:
-            rows = np.repeat(example.array[:1], size, axis=0)
-            self(TensorPayload(rows, example.layout, example.dtype))
+            feeds = batch_of(size, given, self._slots, self._first)
+            session = self._session if self._session.usable else self._renewed()
+            for arrays in self._run(session.run_on_each, feeds):
+                self._check_rows(feeds[self._first], arrays)
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in self.__dict__.items() if name != "_session"}
@@ -112,6 +118,16 @@ class ModelStep(ABC):
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
         self._session = self._opened(verify=False)
+
+    def _run(self, run: Callable[[Feeds], ResultT], feeds: Feeds) -> ResultT:
+        """What ``run`` gives, with its turn waited for and its error in our words."""
+        try:
+            with self._gate.passage(_TURN) if self._gate is not None else _OPEN:
+                return run(feeds)
+        except DeadlineExceeded:
+            raise
+        except Exception as error:
+            raise run_error(source_name(self.model_path), feeds, error) from error
 
     def _renewed(self) -> Session:
         """The session of a forked child, made by one thread while the others wait."""

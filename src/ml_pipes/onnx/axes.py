@@ -20,6 +20,7 @@ from ml_pipes._runtimes.source import (
 )
 from ml_pipes._runtimes.verify import verify_batch
 from ml_pipes.errors import ModelFileError
+from ml_pipes.onnx.providers import CPU
 from ml_pipes.onnx.session import ModelSession
 
 if TYPE_CHECKING:
@@ -81,7 +82,7 @@ def free_axes(
     result = FreedModel(model.SerializeToString())
     result.shown = f"free_axes({_shown(source)}, {axes!r})"
     if verify:
-        session = ModelSession(result, ("CPUExecutionProvider",), 1, arena=False)
+        session = ModelSession(result, (CPU,), 1, arena=False)
         verify_batch(session, source_name(source), declared, tolerance)
     return result
 

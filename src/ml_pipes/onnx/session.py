@@ -11,25 +11,16 @@ from typing import Any
 import numpy.typing as npt
 import onnxruntime as ort
 
-from ml_pipes._runtimes.cpu import ThreadLease
+from ml_pipes._runtimes.cpu import leased
 from ml_pipes._runtimes.forks import forks, protect
 from ml_pipes._runtimes.ports import Port, known_shape
 from ml_pipes._runtimes.source import Shape, Source, check_source, declared_shapes, source_name
-from ml_pipes.errors import ModelError, ModelFileError, ModelProviderError
+from ml_pipes._threads.shared import Shared
+from ml_pipes.errors import ModelError, ModelFileError
+from ml_pipes.onnx.providers import CPU, Provider, check_in_force, present, provider_name
 
-__all__ = ["ModelSession", "Provider", "check_providers"]
+__all__ = ["ModelSession"]
 
-Provider = str | tuple[str, dict[str, Any]]
-
-_PACKAGES = {
-    "CUDAExecutionProvider": "onnxruntime-gpu",
-    "TensorrtExecutionProvider": "onnxruntime-gpu",
-    "OpenVINOExecutionProvider": "onnxruntime-openvino",
-    "DmlExecutionProvider": "onnxruntime-directml",
-    "ROCMExecutionProvider": "onnxruntime-rocm",
-    "MIGraphXExecutionProvider": "onnxruntime-rocm",
-    "QNNExecutionProvider": "onnxruntime-qnn",
-}
 _DTYPES = {
     "float": "float32",
     "double": "float64",
@@ -41,35 +32,54 @@ _DTYPES = {
 # What fails in a run is raised: to be printed too, it would be said twice.
 _QUIET = ort.RunOptions()
 _QUIET.log_severity_level = 4
+_BUSY = "all sessions of the model were busy with other calls"
 
 
 class ModelSession:
     """A model that can be run from any number of threads.
 
-    Its workers do not spin between runs: waiting costs no CPU.
+    One session is run by all callers at once. Of several, each is lent to one call
+    at a time, and calls that find none free are served in the order in which they
+    came. Workers do not spin between runs: waiting costs no CPU.
 
     Attributes:
         inputs: what it takes, in order.
         outputs: what it gives, in order.
         metadata: what its file says of itself.
-        threads: its caller and its workers together.
+        threads: callers and workers of all sessions together.
+        providers_in_use: the providers that every session has, the preferred one first.
     """
 
     def __init__(
-        self, source: Source, providers: Sequence[Provider], threads: int | None, arena: bool
+        self,
+        source: Source,
+        providers: Sequence[Provider],
+        threads: int | None,
+        arena: bool,
+        sessions: int = 1,
     ) -> None:
-        """Open the model.
+        """Open the model ``sessions`` times, each with an equal part of the threads.
 
         Raises:
             ModelFileError: it is missing, empty or not a model.
-            ModelProviderError: a provider is not there or does not start.
+            ModelProviderError: no provider is there and starts, or a name is unknown.
             ModelError: an input or output is not a tensor.
+            ValueError: there are fewer threads than sessions.
         """
         check_source(source, "Infer")
-        self._lease = ThreadLease(threads)
+        wanted = present(providers)
+        self._lease = leased(threads, sessions)
         self._made_after = forks()
-        self._session = _opened(source, providers, _options(self._lease.threads, arena))
-        protect(self._session)
+        # Equal parts, so that the same input gives the same bits in each.
+        options = _options(self._lease.threads // sessions, arena)
+        opened = [_opened(source, wanted, options) for _ in range(sessions)]
+        self._sessions = [session for session, _ in opened]
+        for session in self._sessions:
+            protect(session)
+        self._session = self._sessions[0]
+        self._shared = Shared(self._sessions) if sessions > 1 else None
+        self.providers_in_use = _in_all(self._sessions)
+        check_in_force(providers, self.providers_in_use, next((said for _, said in opened if said), ""))
         name = source_name(source)
         declared = declared_shapes(source)
         self.inputs = tuple(_port(node, name, declared) for node in self._session.get_inputs())
@@ -79,7 +89,7 @@ class ModelSession:
 
     @property
     def threads(self) -> int:
-        """The caller's and the workers together."""
+        """Callers and workers of all sessions together."""
         return self._lease.threads
 
     @property
@@ -88,25 +98,25 @@ class ModelSession:
         return self._made_after == forks()
 
     def run(self, feeds: dict[str, npt.NDArray[Any]]) -> list[npt.NDArray[Any]]:
-        """Every output, in order, each a new array."""
+        """Every output, in order, each a new array.
+
+        Raises:
+            DeadlineExceeded: no session became free by the call's deadline.
+        """
+        if self._shared is not None:
+            return self._shared.use(lambda session: self._run(session, feeds), _BUSY)
         results: list[npt.NDArray[Any]] = self._session.run(self._output_names, feeds, _QUIET)
         return results
 
+    def run_on_each(self, feeds: dict[str, npt.NDArray[Any]]) -> list[list[npt.NDArray[Any]]]:
+        """The outputs of each session, one after another; no call in progress is waited for."""
+        return [self._run(session, feeds) for session in self._sessions]
 
-def check_providers(providers: Sequence[Provider]) -> None:
-    """Raise :class:`ModelProviderError` for one that this ONNX Runtime does not have."""
-    if isinstance(providers, str) or not providers:
-        raise ModelProviderError(f"Infer: providers must be a tuple of one name or more, got {providers!r}")
-    available = ort.get_available_providers()
-    for provider in providers:
-        name = provider if isinstance(provider, str) else provider[0]
-        if name not in available:
-            package = _PACKAGES.get(name)
-            way_out = f"install it with: pip install {package}" if package else "check its spelling"
-            raise ModelProviderError(
-                f"Infer: no provider {name!r} in this ONNX Runtime; available: {', '.join(available)}; "
-                f"{way_out}"
-            )
+    def _run(
+        self, session: ort.InferenceSession, feeds: dict[str, npt.NDArray[Any]]
+    ) -> list[npt.NDArray[Any]]:
+        results: list[npt.NDArray[Any]] = session.run(self._output_names, feeds, _QUIET)
+        return results
 
 
 def _options(threads: int, arena: bool) -> ort.SessionOptions:
@@ -124,24 +134,30 @@ def _options(threads: int, arena: bool) -> ort.SessionOptions:
 
 def _opened(
     source: Source, providers: Sequence[Provider], options: ort.SessionOptions
-) -> ort.InferenceSession:
-    check_providers(providers)
+) -> tuple[ort.InferenceSession, str]:
+    """A session, and what was said of providers that did not start."""
     model = source if isinstance(source, bytes) else str(source)
-    try:
-        session = ort.InferenceSession(model, options, providers=list(providers))
-    except Exception as error:
-        raise ModelFileError(
-            f"Infer: {source_name(source)} is not a model that ONNX Runtime {ort.__version__} can run: "
-            f"{error}"
-        ) from error
-    first = providers[0] if isinstance(providers[0], str) else providers[0][0]
-    if first not in session.get_providers():
-        raise ModelProviderError(
-            f"Infer: {first} did not start and ONNX Runtime fell back to "
-            f"{', '.join(session.get_providers())}; check its driver and libraries, "
-            "or ask for CPUExecutionProvider"
-        )
-    return session
+    failed, said = Exception(), ""
+    for preferred in _preferences(providers):
+        try:
+            # ONNX Runtime's own fallback prints, and takes providers that nobody asked for.
+            return ort.InferenceSession(model, options, providers=preferred, enable_fallback=0), said
+        except Exception as error:  # noqa: BLE001 # whatever it raises is told when nothing else works
+            failed, said = error, said or str(error)
+    raise ModelFileError(
+        f"Infer: {source_name(source)} is not a model that ONNX Runtime {ort.__version__} can run: {failed}"
+    ) from failed
+
+
+def _preferences(providers: Sequence[Provider]) -> list[list[Provider]]:
+    """The whole list, then without its first, and so on; at last the CPU, which tells a bad model apart."""
+    lists = [list(providers[at:]) for at in range(len(providers))]
+    return lists if CPU in map(provider_name, providers) else [*lists, [CPU]]
+
+
+def _in_all(sessions: Sequence[ort.InferenceSession]) -> tuple[str, ...]:
+    lists = [session.get_providers() for session in sessions]
+    return tuple(name for name in lists[0] if all(name in others for others in lists))
 
 
 def _port(node: Any, model: str, declared: Mapping[str, Shape | None]) -> Port:

@@ -2,6 +2,10 @@
 
 It imports OpenVINO so that its telemetry sends nothing.
 
+``Infer(..., free_axes=...)`` frees sides of any model, whatever its format. The bytes of an
+ONNX model that :func:`ml_pipes.onnx.free_axes` has freed and proved, which can be kept in a
+file, are a model for this room's ``Infer`` too; there is no second function of that kind here.
+
 Knows tensor payloads. Knows nothing of images, other runtimes or how a pipeline runs.
 """
 

@@ -5,7 +5,9 @@ Knows OpenVINO's session and its options. Knows nothing of images, batches or pi
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
+from typing import Any
 
 from ml_pipes._runtimes.axes import Axes
 from ml_pipes._runtimes.source import ModelSource, source_name
@@ -39,7 +41,8 @@ class Infer(ModelStep):
     Args:
         model_path: the model's file (ONNX, or OpenVINO's ``.xml`` beside its ``.bin``), or an ONNX
             model's bytes.
-        device: OpenVINO's name of it: ``CPU``, ``GPU``, ``AUTO``.
+        device: OpenVINO's name of it: ``CPU``, ``GPU``; ``AUTO``, or ``AUTO:GPU,CPU``, leaves the choice to
+            OpenVINO, and :attr:`devices_in_use` says what it chose.
         input_name: the input that a single payload feeds; the model's first when left out.
         input_layout: the layout its payloads must have, such as ``NCHW``; for several inputs a tuple,
             in order.
@@ -50,25 +53,31 @@ class Infer(ModelStep):
             have left of the CPUs (see :func:`ml_pipes.openvino.usable_cpus`), one per session at least.
             Other devices than ``CPU`` see to threads and sessions themselves.
         sessions: how many calls are computed at once, each on its part of the threads. One makes a
-            single call as quick as it can be; more calls take turns.
+            single call as quick as it can be; more calls take turns, inside OpenVINO, which knows
+            nothing of their deadlines.
         precision: the type to compute floats in: ``f32``, ``f16``, ``bf16``; None leaves it to the device.
         free_axes: declared sides to free, as in :func:`ml_pipes.onnx.free_axes`; it is proved on
             random data that a batch is what its items are one by one. Sides of outputs follow from
             those of the inputs.
+        config: further properties of the device, by OpenVINO's names, such as
+            ``{"CACHE_DIR": "compiled"}``; not those that are set by ``threads``, ``sessions`` and
+            ``precision``.
 
     Attributes:
         precision: the one in force, as the device says; ``unknown`` where it does not say.
 
     Raises:
         ModelFileError: the model is missing (also a ``FileNotFoundError``), empty or not a model.
-        ModelProviderError: the device is not there.
+        ModelProviderError: the device is not there or does not start, or it does not take a property.
         ModelInputError: ``input_name``, ``input_layout`` or ``dtype`` is not the model's; when called:
             a value does not fit, or the model fails on it.
         StepInputError: when called: the value is of a kind that no model takes.
         ModelBatchError: an axis was freed and the model does not treat items one by one.
         ModelError: an input or output is text, or of a type that NumPy does not have.
-        ValueError: ``precision`` is none of the above, or there are fewer threads than sessions.
-        TypeError: ``model_path`` is neither a path nor bytes, or a layout is no text or tuple.
+        ValueError: ``precision`` is none of the above, there are fewer threads than sessions, or
+            ``config`` sets what an argument sets.
+        TypeError: ``model_path`` is neither a path nor bytes, a layout is no text or tuple, or ``config``
+            is no mapping with texts for names.
     """
 
     _session: ModelSession
@@ -87,6 +96,7 @@ class Infer(ModelStep):
         sessions: int = 1,
         precision: str | None = "f32",
         free_axes: Axes | None = None,
+        config: Mapping[str, Any] | None = None,
     ) -> None:
         check_count("threads", threads)
         check_count("sessions", sessions)
@@ -95,7 +105,14 @@ class Infer(ModelStep):
                 f"Infer: precision must be one of {', '.join(_PRECISIONS)}, or None for the device's own, "
                 f"got {precision!r}"
             )
+        if config is not None and not (
+            isinstance(config, Mapping) and all(isinstance(name, str) for name in config)
+        ):
+            raise TypeError(
+                f"Infer: config must be a mapping of OpenVINO's property names to values, got {config!r}"
+            )
         self.device = device
+        self.config = None if config is None else dict(config)
         self.threads = threads
         self.sessions = sessions
         self._asked_precision = precision
@@ -105,6 +122,11 @@ class Infer(ModelStep):
     def precision(self) -> str:
         """The type that floats are computed in, as the device says."""
         return self._session.precision
+
+    @property
+    def devices_in_use(self) -> tuple[str, ...]:
+        """The devices that OpenVINO computes on, as it says now; empty where it does not say."""
+        return self._session.devices_in_use
 
     def describe(self) -> OperatorDescription:
         """The arguments it was made with, and always the precision in force."""
@@ -125,5 +147,11 @@ class Infer(ModelStep):
             proof = ModelSession(source, "CPU", 1, 1, "f32", self.free_axes)
             verify_batch(proof, source_name(source), proof.declared, _TOLERANCE)
         return ModelSession(
-            source, self.device, self.threads, self.sessions, self._asked_precision, self.free_axes
+            source,
+            self.device,
+            self.threads,
+            self.sessions,
+            self._asked_precision,
+            self.free_axes,
+            self.config,
         )

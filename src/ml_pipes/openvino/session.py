@@ -6,17 +6,26 @@ Knows OpenVINO. Knows nothing of payloads, operators or pipelines.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from ml_pipes._runtimes.axes import ROWS, Axes, check_axes
-from ml_pipes._runtimes.cpu import ThreadLease
+from ml_pipes._runtimes.cpu import ThreadLease, leased
 from ml_pipes._runtimes.forks import forks, protect
 from ml_pipes._runtimes.ports import Port, known_shape
 from ml_pipes._runtimes.source import Shape, Source, check_source, declared_shapes, source_name
-from ml_pipes.errors import ModelBatchError, ModelError, ModelFileError, ModelProviderError
+from ml_pipes.errors import ModelBatchError, ModelError, ModelFileError
+from ml_pipes.openvino.device import (
+    check_device,
+    check_refusal,
+    cpu_properties,
+    said,
+    version,
+    with_config,
+)
 from ml_pipes.openvino.silent import ov
 
 __all__ = ["ModelSession"]
@@ -31,8 +40,6 @@ _DTYPES = {
     **{f"i{bits}": f"int{bits}" for bits in (8, 16, 32, 64)},
     **{f"u{bits}": f"uint{bits}" for bits in (8, 16, 32, 64)},
 }
-# They choose among the devices there are.
-_CHOOSERS = ("AUTO", "BATCH", "HETERO", "MULTI")
 # OpenVINO's ONNX reader calls an output's node by the output's name and this.
 _SINK = "/sink_port_0"
 
@@ -61,6 +68,7 @@ class ModelSession:
         streams: int,
         precision: str | None,
         axes: Axes | None = None,
+        config: Mapping[str, Any] | None = None,
     ) -> None:
         """Open the model.
 
@@ -71,17 +79,18 @@ class ModelSession:
             streams: how many calls are computed at once.
             precision: ``f32``, ``f16``, ``bf16``; None leaves the device's default.
             axes: the sides to free.
+            config: further properties of the device, by OpenVINO's names.
 
         Raises:
             ModelFileError: it is missing, empty or not a model.
-            ModelProviderError: the device is not there.
+            ModelProviderError: the device is not there, or does not take a property.
             ModelBatchError: a step inside needs a side that was to be freed.
             ModelError: an input or output is of a type that NumPy does not have, or text.
-            ValueError: a name or an axis is not the model's.
+            ValueError: a name or an axis is not the model's, or a property is what an argument says.
         """
         check_source(source, "Infer")
         core = ov.Core()
-        _check_device(core, device)
+        check_device(core, device)
         model, name, declared = _read(core, source), source_name(source), declared_shapes(source)
         self.declared = _shapes_of(model)
         self.metadata = _metadata_of(model)
@@ -90,12 +99,13 @@ class ModelSession:
         self.inputs = tuple(_port(port, name, declared) for port in model.inputs)
         self.outputs = tuple(_port(port, name, declared) for port in model.outputs)
         on_cpu = device.partition(".")[0] == "CPU"
-        self._lease = _leased(threads, streams) if on_cpu else ThreadLease(1)
+        self._lease = leased(threads, streams) if on_cpu else ThreadLease(1)
+        self._streams = streams
         self._made_after = forks()
-        properties = _properties(self._lease.threads, streams) if on_cpu else {}
+        properties = cpu_properties(self._lease.threads, streams) if on_cpu else {}
         if precision is not None:
             properties["INFERENCE_PRECISION_HINT"] = precision
-        self._compiled = _compiled(core, model, device, properties, name)
+        self._compiled = _compiled(core, model, device, with_config(properties, config or {}), name)
         protect(self._compiled)
         self._requests: list[Any] = []
         self.precision = _precision_of(self._compiled)
@@ -106,6 +116,15 @@ class ModelSession:
         return self._lease.threads
 
     @property
+    def devices_in_use(self) -> tuple[str, ...]:
+        """Where OpenVINO computes now, as it says; a device that chooses among others may change its mind."""
+        try:
+            devices = self._compiled.get_property("EXECUTION_DEVICES")
+        except Exception:  # noqa: BLE001 # a device need not say it
+            return ()
+        return (devices,) if isinstance(devices, str) else tuple(devices)
+
+    @property
     def usable(self) -> bool:
         """False in a forked child, where its threads are missing."""
         return self._made_after == forks()
@@ -113,16 +132,44 @@ class ModelSession:
     def run(self, feeds: dict[str, Array]) -> list[Array]:
         """Every output, in order, each a new array."""
         request = self._request()
-        # OpenVINO reads them where they are, so they must live until the run has ended.
-        arrays = [_readable(feeds[port.name]) for port in self.inputs]
-        for at, array in enumerate(arrays):
-            request.set_input_tensor(at, ov.Tensor(array, shared_memory=True))
+        given = self._given(request, feeds)
         request.infer()
-        # Copies: a request writes its next outputs over these.
-        results = [np.array(request.get_output_tensor(at).data) for at in range(len(self.outputs))]
+        del given
+        results = self._results(request)
         # A request whose run failed is not put back.
         self._requests.append(request)
         return results
+
+    def run_on_each(self, feeds: dict[str, Array]) -> list[list[Array]]:
+        """The outputs of as many requests as there are streams; they start at once, to spread over these."""
+        requests = [self._request() for _ in range(self._streams)]
+        given = [self._given(request, feeds) for request in requests]
+        try:
+            for request in requests:
+                request.start_async()
+            for request in requests:
+                request.wait()
+        except BaseException:
+            # What is given must not go while another request still reads it.
+            for request in requests:
+                with suppress(Exception):
+                    request.wait()
+            raise
+        results = [self._results(request) for request in requests]
+        self._requests += requests
+        del given
+        return results
+
+    def _given(self, request: Any, feeds: dict[str, Array]) -> list[Array]:
+        """The arrays that the request now reads, which must live until its run has ended."""
+        arrays = [_readable(feeds[port.name]) for port in self.inputs]
+        for at, array in enumerate(arrays):
+            request.set_input_tensor(at, ov.Tensor(array, shared_memory=True))
+        return arrays
+
+    def _results(self, request: Any) -> list[Array]:
+        """Copies: a request writes its next outputs over its last."""
+        return [np.array(request.get_output_tensor(at).data) for at in range(len(self.outputs))]
 
     def _request(self) -> Any:
         try:
@@ -141,35 +188,6 @@ def _metadata_of(model: Any) -> dict[str, str]:
     return {str(name): str(value) for name, value in said.items()} if isinstance(said, dict) else {}
 
 
-def _leased(threads: int | None, streams: int) -> ThreadLease:
-    if threads is not None and threads < streams:
-        raise ValueError(
-            f"Infer: sessions={streams} with threads={threads}: each session needs a thread; "
-            "ask for more threads or fewer sessions"
-        )
-    lease = ThreadLease(threads)
-    return lease if lease.threads >= streams else ThreadLease(streams)
-
-
-def _properties(threads: int, streams: int) -> dict[str, Any]:
-    return {
-        "INFERENCE_NUM_THREADS": threads,
-        "NUM_STREAMS": streams,
-        # Each model would bind its threads to the same first CPUs.
-        "ENABLE_CPU_PINNING": False,
-    }
-
-
-def _check_device(core: ov.Core, device: str) -> None:
-    available = list(core.available_devices)
-    asked = device.partition(":")[0].partition(".")[0]
-    if asked not in _CHOOSERS and asked not in {name.partition(".")[0] for name in available}:
-        raise ModelProviderError(
-            f"Infer: no device {device!r} for OpenVINO {_version()}; available: "
-            f"{', '.join(available)}; check its spelling, its driver and libraries"
-        )
-
-
 def _read(core: ov.Core, source: Source) -> ov.Model:
     try:
         return core.read_model(source, b"") if isinstance(source, bytes) else core.read_model(str(source))
@@ -183,23 +201,14 @@ def _compiled(
     try:
         return core.compile_model(model, device, properties)
     except Exception as error:
+        check_refusal(device, properties, said(error), error)
         raise _not_a_model(name, error, f" on {device}") from error
 
 
 def _not_a_model(name: str, error: Exception, where: str = "") -> ModelFileError:
     return ModelFileError(
-        f"Infer: {name} is not a model that OpenVINO {_version()} can run{where}: {_said(error)}"
+        f"Infer: {name} is not a model that OpenVINO {version()} can run{where}: {said(error)}"
     )
-
-
-def _version() -> str:
-    return str(ov.__version__).partition("-")[0]
-
-
-def _said(error: Exception) -> str:
-    """The message without the lines that only name OpenVINO's own source files."""
-    lines = [line.strip() for line in str(error).splitlines()]
-    return " ".join(line for line in lines if line and not line.startswith("Exception from "))
 
 
 def _shapes_of(model: ov.Model) -> dict[str, Shape | None]:
@@ -218,7 +227,7 @@ def _free(
         model.reshape(shapes)
     except Exception as error:
         raise ModelBatchError(
-            f"free_axes: {name} cannot be freed: a step inside needs the declared size: {_said(error)}"
+            f"free_axes: {name} cannot be freed: a step inside needs the declared size: {said(error)}"
         ) from error
     return {key: _named(declared[key], chosen[key]) for key in before}
 

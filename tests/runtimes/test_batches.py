@@ -10,15 +10,16 @@ from typing import Any
 import numpy as np
 from onnx import TensorProto, helper
 
+from ml_pipes._runtimes.outputs import Distribute
+from ml_pipes._runtimes.step import ModelStep
 from ml_pipes.core import Pipeline
 from ml_pipes.errors import BatchSizeError, ModelError
 from ml_pipes.onnx import free_axes
-from ml_pipes.openvino import Distribute, Infer
 from ml_pipes.standard import Batch, UnBatch
 from ml_pipes.tensor import Collate, TensorPayload
 
 
-def batched(infer: Infer, size: int) -> Pipeline[Any, Any]:
+def batched(infer: ModelStep, size: int) -> Pipeline[Any, Any]:
     return Pipeline([Batch(size=size, timeout=5.0, policy="full"), Collate(), infer, Distribute(), UnBatch()])
 
 
@@ -41,21 +42,21 @@ def outcomes(pipeline: Pipeline[Any, Any], values: list[TensorPayload]) -> list[
         return list(pool.map(call, values))
 
 
-def test_each_of_four_callers_gets_its_own_row(fixed: Path) -> None:
-    pipeline = batched(Infer(fixed, free_axes=(0,)), 4)
+def test_each_of_four_callers_gets_its_own_row(infer_of, fixed: Path) -> None:
+    pipeline = batched(infer_of(fixed, free_axes=(0,)), 4)
 
     results = outcomes(pipeline, [image(float(value)) for value in range(4)])
 
     assert [row.tensors[0].array.tolist() for row in results] == [[[float(value)] * 3] for value in range(4)]
 
 
-def test_a_model_that_gives_one_row_for_two_fails_for_both_callers(make_model) -> None:
+def test_a_model_that_gives_one_row_for_two_fails_for_both_callers(infer_of, make_model) -> None:
     keep = helper.make_node(
         "Constant", [], ["keep"], value=helper.make_tensor("k", TensorProto.BOOL, [1], [True])
     )
     first = helper.make_node("Compress", ["x", "keep"], ["y"], axis=0)
     port = (TensorProto.FLOAT, ("batch", 3, 4, 4))
-    infer = Infer(make_model([keep, first], {"x": port}, {"y": port}))
+    infer = infer_of(make_model([keep, first], {"x": port}, {"y": port}))
 
     errors = outcomes(batched(infer, 2), [image(1.0), image(2.0)])
 
@@ -63,8 +64,10 @@ def test_a_model_that_gives_one_row_for_two_fails_for_both_callers(make_model) -
     assert ["expected 2 rows, got 1" in str(error) for error in errors] == [True, True]
 
 
-def test_a_model_freed_without_proof_that_merges_its_batch_fails_for_both_callers(merging: Path) -> None:
-    infer = Infer(free_axes(merging, verify=False))
+def test_a_model_freed_without_proof_that_merges_its_batch_fails_for_both_callers(
+    infer_of, merging: Path
+) -> None:
+    infer = infer_of(free_axes(merging, verify=False))
 
     errors = outcomes(batched(infer, 2), [image(1.0, side=2), image(2.0, side=2)])
 
