@@ -135,10 +135,10 @@ def test_a_chrome_trace_has_a_track_per_thread_whose_slices_nest() -> None:
     for events in by_track.values():
         open_until: list[float] = []
         for event in events:
-            end = event["ts"] + event["dur"]
-            while open_until and open_until[-1] <= event["ts"] + 1e-3:
+            end = round(event["ts"] + event["dur"], 3)
+            while open_until and open_until[-1] <= event["ts"]:
                 open_until.pop()
-            assert not open_until or end <= open_until[-1] + 1e-3
+            assert not open_until or end <= open_until[-1]
             open_until.append(end)
 
 

@@ -16,6 +16,7 @@ __all__ = ["chrome_trace"]
 
 _BUSY = "models running"
 _FLOW = "batch"
+_NUMBERED = ("call", "item")
 
 
 def chrome_trace(layout: Layout, process: str) -> dict[str, Any]:
@@ -57,15 +58,27 @@ class _Events:
             yield self._event("C", _BUSY, time, 0, args={"running": count})
 
     def _slice(self, bar: Bar) -> dict[str, Any]:
+        # Inner bars end some nanoseconds early: of two that end together the inner one must not seem to stick
+        # out, in whatever way readers round the sum of start and duration.
+        lasts = self._us(bar.end) - self._us(bar.start) - bar.depth / 1e3
         told = {name: _plain(value) for name, value in bar.details.items()}
         told["call"] = bar.call
+        if bar.kind == "item":
+            told["item"] = bar.name.removeprefix("item ")
         if bar.batch is not None:
             told["batch"] = bar.batch
         categories = ",".join([bar.kind, *["inference"] * bar.inference, *["error"] * bar.error])
         color = {"cname": "terrible"} if bar.error else {}
         return {
-            **self._event("X", bar.name, bar.start, self._tids[bar.thread], args=told),
-            "dur": (bar.end - bar.start) * 1e6,
+            # Without their numbers, so that readers can sum calls and items up by name.
+            **self._event(
+                "X",
+                bar.kind if bar.kind in _NUMBERED else bar.name,
+                bar.start,
+                self._tids[bar.thread],
+                args=told,
+            ),
+            "dur": round(max(lasts, 0.0), 3),
             "cat": categories,
             **color,
         }
@@ -78,11 +91,16 @@ class _Events:
             yield {**event, "cat": _FLOW, "id": number, **end}
 
     def _about(self, what: str, tid: int, args: dict[str, Any]) -> dict[str, Any]:
-        return {"ph": "M", "name": what, "pid": self._pid, "tid": tid, "args": args}
+        about = {"pid": self._pid, "tid": tid, "args": args}
+        return {"ph": "M", "cat": "__metadata", "name": what, "ts": 0, **about}
 
     def _event(self, phase: str, name: str, time: float, tid: int, **more: Any) -> dict[str, Any]:
-        since = (time - self._layout.start) * 1e6
-        return {"ph": phase, "name": name, "ts": since, "pid": self._pid, "tid": tid, **more}
+        about = {"pid": self._pid, "tid": tid}
+        return {"ph": phase, "cat": "ml-pipes", "name": name, "ts": self._us(time), **about, **more}
+
+    def _us(self, time: float) -> float:
+        # To the nanosecond: bars that end together must do so after rounding, or they would not nest.
+        return round((time - self._layout.start) * 1e6, 3)
 
 
 def _flows_of(meetings: list[Meeting]) -> dict[int, list[tuple[str, int]]]:
