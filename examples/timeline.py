@@ -29,11 +29,11 @@ def main(folder: Path = Path()) -> TimelineCollector:
     batch = [Batch(4, timeout=0.02), Collate(), open_model(), Distribute(), UnBatch()]
     files = photographs(PHOTOGRAPHS)
     timeline = TimelineCollector()
-    with Pipeline([Decode(), *before_model(), *batch, *after_model()]) as pipeline:
-        with ThreadPoolExecutor(CALLERS, thread_name_prefix="caller") as pool:
-            list(pool.map(pipeline, files[:CALLERS]))  # so that the first calls are as quick as the later ones
-            pipeline.set_tracing(timeline)
-            list(pool.map(pipeline, files))
+    pipeline = Pipeline([Decode(), *before_model(), *batch, *after_model()])
+    with pipeline, ThreadPoolExecutor(CALLERS, thread_name_prefix="caller") as pool:
+        list(pool.map(pipeline, files[:CALLERS]))  # the first calls of a model are slower than the later ones
+        pipeline.set_tracing(timeline)
+        list(pool.map(pipeline, files))
     for name in ("timeline.html", "timeline.json.gz"):
         path = timeline.save(folder / name, title=f"{CALLERS} callers around Batch(4) with CenterFace")
         print(f"written: {path}")
