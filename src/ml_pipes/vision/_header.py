@@ -17,6 +17,7 @@ __all__ = [
     "bmp_palette",
     "cut_short",
     "is_avif",
+    "is_overfull_png",
     "is_png",
     "is_tiff",
     "is_webp",
@@ -35,6 +36,8 @@ _TEXT_BYTES = 4096
 # The length of OS/2's header, which is how it is told from later ones.
 _BMP_OLDEST = 12
 _BMP_BITFIELDS = (3, 6)
+_PNG_CHANNELS = {0: 1, 2: 3, 3: 1, 4: 2, 6: 4}
+_PNG_SPARE_BYTES = 1 << 16
 # The bytes of one value of a TIFF's types 1 to 18; 14 and 15 do not exist.
 _TIFF_BYTES = (1, 1, 2, 4, 8, 1, 1, 2, 4, 8, 4, 8, 4, 4, 4, 8, 8, 8)
 _TIFF_CODES = {1: "B", 2: "H", 4: "I", 8: "Q"}
@@ -122,6 +125,21 @@ def png_chunks(data: bytes) -> Iterator[tuple[bytes, int, int]]:
         if kind == b"IEND":
             return
         at = end
+
+
+def is_overfull_png(data: bytes) -> bool:
+    """Tell whether a PNG has more compressed bytes than any encoder writes for its pixels.
+
+    libpng unpacks all of them, a thousand bytes for each at worst, and then throws away
+    what does not belong to the picture.
+    """
+    if not is_png(data) or len(data) < _PNG_SPARE_BYTES:
+        return False
+    width, height, depth, colour, _, _, interlaced = struct.unpack_from(">IIBBBBB", data, 16)
+    row_bytes = (width * depth * _PNG_CHANNELS.get(colour, 4) + 7) // 8 + 1
+    # A row of its own for each row of each pass at most.
+    most = 2 * height * row_bytes * (2 if interlaced else 1) + _PNG_SPARE_BYTES
+    return bool(most < sum(end - at for kind, at, end in png_chunks(data) if kind == b"IDAT"))
 
 
 def _bmp_header(data: bytes) -> tuple[int, int, int, int]:

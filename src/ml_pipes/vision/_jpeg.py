@@ -9,6 +9,8 @@ import re
 import struct
 from collections.abc import Iterator
 
+from ml_pipes.errors import DecodeError
+
 __all__ = ["is_jpeg", "jpeg_exif", "jpeg_of_pixels_alone", "jpeg_size_wh", "jpeg_xmp"]
 
 # The frame headers of every JPEG process; C4, C8 and CC in between are tables.
@@ -25,6 +27,8 @@ _EXIF, _XMP = b"Exif\0\0", b"http://ns.adobe.com/xap/1.0/\0"
 # libjpeg reads up to 8 bytes ahead of what it needs, and no Huffman code is made of ones alone.
 _AHEAD = b"\xff\x00" * 8
 _COEFFICIENTS = 64
+# Encoders write about ten.
+_MOST_SCANS = 100
 
 
 def is_jpeg(data: bytes) -> bool:
@@ -70,6 +74,9 @@ def jpeg_of_pixels_alone(data: bytes) -> bytes | None:
 
     Returns:
         None when the file surely is cut short.
+
+    Raises:
+        DecodeError: there are so many scans that they were made to take long.
     """
     kept, frame, scans, pixels_at = [data[:2]], 0, list[int](), 0
     for marker, at in _segments(data):
@@ -89,6 +96,11 @@ def _closed(data: bytes, head: bytes, frame: int, scans: list[int], pixels: tupl
     """Put a header before its scans, with an end that fits; None when some of them are missing."""
     if not frame or not scans:
         return None
+    if len(scans) > _MOST_SCANS:
+        raise DecodeError(
+            f"Decode: a JPEG of {len(scans):,} scans, each of which goes over the whole picture; "
+            f"{_MOST_SCANS} are the most that are read"
+        )
     kind, components = data[frame - 1], _frame_components(data, frame)
     if kind in _HUFFMAN_SEQUENTIAL and [_scan_components(data, at) for at in scans] == [components]:
         # A view, so that the pixels are copied once.

@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from ml_pipes.errors import DecodeError
 from ml_pipes.operator import Operator
-from ml_pipes.vision._header import cut_short, known_format, promised_size_wh
+from ml_pipes.vision._header import cut_short, is_overfull_png, known_format, promised_size_wh
 from ml_pipes.vision._mend import decoded, mended, misread, unsupported
 from ml_pipes.vision._turn import stated_turn
 from ml_pipes.vision.types import ImagePayload
@@ -70,7 +70,8 @@ def decode_image(
 
     Raises:
         DecodeError: the bytes are empty, are no image, are cut short, hold numbers of a
-            kind that is no 8- or 16-bit pixel or Lab colours, or promise too many pixels.
+            kind that is no 8- or 16-bit pixel or Lab colours, promise too many pixels, or
+            were made to take long.
         TypeError: ``data`` is not bytes.
 
     A JPEG that was cut and given an end marker is refused too, with two exceptions: the
@@ -176,6 +177,10 @@ def _checked_size_wh(whole: bytes, max_pixels: float) -> tuple[int, int] | None:
         )
     if cut_short(whole):
         raise DecodeError(_cut(whole))
+    if is_overfull_png(whole):
+        raise DecodeError(
+            f"Decode: a PNG with far more compressed bytes than its pixels need ({_shown(whole)})"
+        )
     colours = misread(whole)
     if colours is not None:
         raise DecodeError(
