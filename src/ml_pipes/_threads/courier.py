@@ -15,7 +15,7 @@ import weakref
 from collections import deque
 from collections.abc import Callable
 from math import inf
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 from ml_pipes._threads.clock import Gate, now
 from ml_pipes._threads.guard import give_back, guard
@@ -34,12 +34,31 @@ _EXIT_S: Final = 1.0
 _log = logging.getLogger("ml_pipes")
 _all: weakref.WeakSet[_Inbox] = weakref.WeakSet()
 
+Settle: TypeAlias = Callable[[bool], float | None]
+
+
+class _Waiter:
+    """Somebody who waits until so many things are handled."""
+
+    __slots__ = ("done", "gate", "target")
+
+    def __init__(self, target: int) -> None:
+        self.target = target
+        self.done = False
+        self.gate = Gate()
+
+    def tell(self) -> None:
+        """They are."""
+        self.done = True
+        self.gate.open()
+
 
 class _Inbox:
     """What a courier and its thread share, apart from the courier, so that it can be garbage while idle.
 
     Attributes:
-        handle: takes one thing; None while nothing is posted, so that the thread holds nobody.
+        handle: takes one thing; None while there is nothing to do, so that the thread holds nobody.
+        settle: what is to be done when all is handled; None then, too.
         asleep: the thread waits to be called, or there is none.
         over: nothing more is taken in.
         sent: how many things were taken in.
@@ -65,6 +84,7 @@ class _Inbox:
         "over",
         "rejected",
         "sent",
+        "settle",
         "things",
         "thread",
         "told",
@@ -84,8 +104,9 @@ class _Inbox:
         self.gate = Gate()
         self.things: deque[Any] = deque()
         self.handle: Callable[[Any], None] | None = None
+        self.settle: Settle | None = None
         self.thread: threading.Thread | None = None
-        self.waiters: list[tuple[int, Gate]] = []
+        self.waiters: list[_Waiter] = []
         self.asleep = True
         self.sent = self.handled = self.abandoned = self.rejected = self.told = self.failed = 0
         self.logged_at: dict[str, float] = {}
@@ -95,9 +116,9 @@ class _Inbox:
         self.over = True
         self.gate.open()
 
-    def rouse(self, handle: Callable[[Any], None]) -> None:
+    def rouse(self, handle: Callable[[Any], None], settle: Settle | None) -> None:
         """Have the thread look, and have one, if one can be had; the lock is held."""
-        self.handle = handle
+        self.handle, self.settle = handle, settle
         if self.thread is not None and self.thread.is_alive():
             self.gate.open()
         elif not self._start():
@@ -119,19 +140,18 @@ class _Inbox:
     def await_handled(self, timeout_s: float) -> bool:
         """Wait until what was sent by now is handled or thrown away; False when that takes too long."""
         with self.lock:
-            target = self.sent
-            if self.handled + self.abandoned >= target:
+            waiter = _Waiter(self.sent)
+            if self.handled + self.abandoned >= waiter.target and self.settle is None:
                 return True
-            waiter = target, Gate()
             self.waiters.append(waiter)
             self.gate.open()
         ends_at = now() + timeout_s
         try:
-            while self.handled + self.abandoned < target:
+            while not waiter.done:
                 left_s = ends_at - now()
                 if left_s <= 0.0:
                     return False
-                waiter[1].wait(min(left_s, _LOOK_AGAIN_S))
+                waiter.gate.wait(min(left_s, _LOOK_AGAIN_S))
             return True
         finally:
             with self.lock:
@@ -144,12 +164,10 @@ class _Inbox:
                 self.things.popleft()
                 self.abandoned += 1
 
-    def wake_waiters(self) -> None:
-        """Let those look again whose things are handled or thrown away."""
-        with self.lock:
-            for target, gate in self.waiters:
-                if self.handled + self.abandoned >= target:
-                    gate.open()
+    def reached(self) -> list[_Waiter]:
+        """Those who wait for nothing more."""
+        done = self.handled + self.abandoned
+        return [waiter for waiter in list(self.waiters) if done >= waiter.target]
 
     def warn(self, kind: str, message: str, *values: object, error: bool = False) -> None:
         """Log it, but not more often than once in a while."""
@@ -173,15 +191,21 @@ class Courier:
         handle: takes one thing. What it raises is logged, at most one line a second, and the next one comes.
         limit: how many things may wait; what comes beyond is dropped.
         label: whose thread it is: it is named ``ml_pipes-<label>``.
+        settle: called on the thread when all that came is handled, with True when somebody waits for that
+            (a flush, the stop, the interpreter's end). It returns in how many seconds to be called again at
+            the latest; None when there is nothing more to do before the next thing comes.
 
     Raises:
         ValueError: the limit is below 1.
     """
 
-    def __init__(self, handle: Callable[[Any], None], *, limit: int, label: str) -> None:
+    def __init__(
+        self, handle: Callable[[Any], None], *, limit: int, label: str, settle: Settle | None = None
+    ) -> None:
         if limit < 1:
             raise ValueError(f"the limit of {label} must be at least 1, got {limit}")
         self._handle = handle
+        self._settle = settle
         self._inbox = _Inbox(limit, label)
         self._rouse_at = max(1, limit // 2)
         # The exit waits for what was posted, and not for this: see _deliver_all.
@@ -216,7 +240,7 @@ class Courier:
                     inbox.things.append(thing)
                     inbox.sent += 1
                     if inbox.asleep:
-                        inbox.rouse(self._handle)
+                        inbox.rouse(self._handle, self._settle)
                     elif waiting + 1 == self._rouse_at:
                         inbox.gate.open()  # the nap is too long for what comes
                     return True
@@ -244,7 +268,7 @@ class Courier:
                 if inbox.thread is threading.current_thread():
                     return False
                 if inbox.things and inbox.asleep:
-                    inbox.rouse(self._handle)
+                    inbox.rouse(self._handle, self._settle)
             return inbox.await_handled(timeout_s) and inbox.abandoned == abandoned
         except BaseException:
             give_back(inbox.lock)
@@ -264,7 +288,8 @@ class Courier:
         delivered = self.flush(timeout_s)
         with inbox.lock:
             inbox.abandon()
-        inbox.wake_waiters()
+        for waiter in inbox.reached():
+            waiter.tell()
         inbox.gate.open()
         return delivered
 
@@ -276,7 +301,9 @@ def _work(inbox: _Inbox) -> None:
         # A child forked on this thread has forgotten it.
         while inbox.thread is me:
             _deliver(inbox)
-            if not inbox.over and inbox.gate.wait(_NAP_S):
+            again_s = _settle(inbox, bool(inbox.over or inbox.waiters))
+            _tell_waiters(inbox)
+            if not inbox.over and inbox.gate.wait(_NAP_S if again_s is None else min(again_s, _NAP_S)):
                 continue
             with inbox.lock:
                 if inbox.things:
@@ -284,16 +311,18 @@ def _work(inbox: _Inbox) -> None:
                 if inbox.over:
                     return
                 inbox.asleep = True
-                inbox.handle = None
-            inbox.gate.wait()
+                if again_s is None:
+                    inbox.handle = inbox.settle = None
+            inbox.gate.wait(again_s)
     finally:
         # Also when it is lost to something raised into it: the next post, or a flush, makes another.
         with inbox.lock:
             if inbox.thread is me:
-                inbox.thread = inbox.handle = None
+                inbox.thread = inbox.handle = inbox.settle = None
                 inbox.asleep = True
                 inbox.handled = inbox.sent - inbox.abandoned - len(inbox.things)
-        inbox.wake_waiters()
+        for waiter in inbox.reached():
+            waiter.tell()
 
 
 def _deliver(inbox: _Inbox) -> None:
@@ -315,7 +344,25 @@ def _deliver(inbox: _Inbox) -> None:
         if inbox.rejected > inbox.told:
             inbox.warn("slow", "%s is too slow: %d dropped so far", inbox.rejected)
         if inbox.waiters:
-            inbox.wake_waiters()
+            _tell_waiters(inbox)
+
+
+def _tell_waiters(inbox: _Inbox) -> None:
+    reached = inbox.reached()
+    if reached:
+        _settle(inbox, True)
+    for waiter in reached:
+        waiter.tell()
+
+
+def _settle(inbox: _Inbox, awaited: bool) -> float | None:
+    settle = inbox.settle
+    try:
+        return None if settle is None else settle(awaited)
+    except BaseException:  # as above
+        inbox.failed += 1
+        inbox.warn("failed", "%s failed, %d times so far; it goes on", inbox.failed, error=True)
+        return None
 
 
 def _deliver_all() -> None:
