@@ -146,6 +146,35 @@ def test_area_keeps_the_brightness_of_fine_stripes_and_linear_skips_them(
     assert abs(resized.array.mean() - mean) <= 1
 
 
+@pytest.mark.parametrize(
+    ("dtype", "white"), [("uint8", 255), ("uint16", 65535), ("float16", 1), ("float32", 1), ("float64", 1)]
+)
+@pytest.mark.parametrize("mode", ["letterbox", "resize"])
+@pytest.mark.parametrize("target", [(64, 64), (64, 100), (96, 64), (61, 77), (200, 64)])
+def test_area_keeps_the_brightness_in_every_mode_and_dtype_beside_padding(
+    dtype: str, white: float, mode: str, target: tuple[int, int]
+) -> None:
+    stripes = np.zeros((512, 512, 3), dtype)
+    stripes[:, ::8] = white
+
+    resized, transform = Resize(target, mode, interpolation="area")(ImagePayload(stripes))  # type: ignore[arg-type] # both are modes
+
+    (left, top), (height, width) = transform.pad, transform.content_shape
+    content = resized.array[int(top) : int(top) + height, int(left) : int(left) + width]
+    assert abs(content.astype(float).mean() / white * 255 - 32) <= 1
+
+
+@pytest.mark.parametrize("dtype", ["uint8", "uint16", "float32"])
+@pytest.mark.parametrize("target", [(20, 20), (31, 47), (100, 100)])
+def test_enlarging_with_area_is_linear_and_makes_no_blocks(dtype: str, target: tuple[int, int]) -> None:
+    pixels = np.random.default_rng(0).integers(0, 256, (20, 20, 3)).astype(dtype)
+
+    by_area = Resize(target, "resize", interpolation="area")(ImagePayload(pixels))[0]
+    by_line = Resize(target, "resize", interpolation="linear")(ImagePayload(pixels))[0]
+
+    np.testing.assert_array_equal(by_area.array, by_line.array)
+
+
 def test_the_description_names_the_mode_and_the_interpolation() -> None:
     shown = Resize(interpolation="area").describe().render(show_defaults=True)  # type: ignore[attr-defined] # @Operator adds it
 

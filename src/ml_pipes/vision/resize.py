@@ -109,9 +109,14 @@ class Resize:
     """Bring a picture to a size, and remember how.
 
     ``letterbox`` keeps the proportions and fills the rest with ``pad_value``;
-    ``resize`` stretches. Shrinking with ``linear`` skips pixels as most detectors
-    were trained with; ``area`` averages them all, so that fine patterns keep their
-    brightness (along an axis that grows it is ``linear``).
+    ``resize`` stretches.
+
+    Choose the ``interpolation`` that the model was trained with. ``linear`` is what most
+    detectors were: shrinking with it skips pixels, so that a stripe every 8 pixels can
+    vanish at an eighth of the size. ``area`` averages them all, as Pillow's filters and
+    torchvision's ``antialias=True`` do: fine patterns and small things keep their
+    brightness, and it is the one to take for models trained so, and for pictures that
+    are shrunk to be looked at. Along an axis that grows, ``area`` is ``linear``.
 
     Float pictures count as 0 to 1 here: that is what ``pad_value`` is scaled to. After
     them ``Normalize`` takes floats as they are, so give it ``scale=1.0``.
@@ -135,7 +140,7 @@ class Resize:
             mode: ``letterbox`` or ``resize``.
             pad_value: the colour of the padding, 0 to 255; scaled to the picture's dtype
                 (65535 is white in uint16, 1.0 in floats).
-            interpolation: ``nearest``, ``linear``, ``cubic`` or ``area``.
+            interpolation: ``nearest``, ``linear``, ``cubic`` or ``area``; see above.
             center: padding on both sides; False puts all of it right and below.
             allow_scale_up: False never enlarges in a letterbox.
             multiple_of: stretch each side up to the next multiple of this instead of
