@@ -6,6 +6,7 @@ The house, from the roof down; imports look down, never up::
       __main__.py    the door from a shell: ml-pipes, python -m ml_pipes
       _cli/          the commands behind it
       _demo/         the pipeline, the model and the photograph of ``ml-pipes demo``
+      benchmark/     how fast a pipeline is: loads, what was measured under them, and what may be said of it
       factory.py     from a configuration to a pipeline, its keys checked by name
       collectors/    what is done with traces: keep the newest, print each
       vision/        pictures: decode, resize, normalise, boxes, suppression, drawing
