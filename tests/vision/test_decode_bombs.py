@@ -169,6 +169,26 @@ def test_a_jpeg_of_very_many_scans_is_refused() -> None:
         Decode()(many)
 
 
+@pytest.mark.parametrize("kind", [b"IHDR", b"IDAT"])
+def test_a_png_whose_checksums_are_wrong_is_refused_and_writes_nothing_to_stderr(
+    kind: bytes, capfd: pytest.CaptureFixture[str]
+) -> None:
+    data = _file("PNG")
+    data[data.index(kind) + 13] ^= 1
+
+    with pytest.raises(DecodeError, match=r"a PNG image that is damaged or that OpenCV does not read \("):
+        Decode()(bytes(data))
+    assert capfd.readouterr().err == ""
+
+
+def test_the_checksum_of_a_pngs_end_does_not_matter(capfd: pytest.CaptureFixture[str]) -> None:
+    data = _file("PNG")
+    data[-1] ^= 1
+
+    assert Decode()(bytes(data)) == Decode()(bytes(_file("PNG")))
+    assert capfd.readouterr().err == ""
+
+
 def _damaged(seed: int, count: int) -> list[tuple[str, bytes]]:
     rng = np.random.default_rng(seed)
     files = [

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 import struct
+import zlib
 from collections.abc import Callable, Iterator
 
 from ml_pipes.vision._jpeg import is_jpeg, jpeg_size_wh
@@ -17,6 +18,7 @@ __all__ = [
     "bmp_palette",
     "cut_short",
     "is_avif",
+    "is_damaged_png",
     "is_overfull_png",
     "is_png",
     "is_tiff",
@@ -125,6 +127,18 @@ def png_chunks(data: bytes) -> Iterator[tuple[bytes, int, int]]:
         if kind == b"IEND":
             return
         at = end
+
+
+def is_damaged_png(data: bytes) -> bool:
+    """Tell whether a part of a PNG that its picture needs differs from its checksum.
+
+    libpng would find the same, and say so on stderr.
+    """
+    return is_png(data) and any(
+        zlib.crc32(memoryview(data)[at + 4 : end - 4]) != int.from_bytes(data[end - 4 : end], "big")
+        for kind, at, end in png_chunks(data)
+        if kind[:1].isupper() and kind != b"IEND"
+    )
 
 
 def is_overfull_png(data: bytes) -> bool:

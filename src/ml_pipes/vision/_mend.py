@@ -29,6 +29,7 @@ from ml_pipes.vision._jpeg import is_jpeg, jpeg_of_pixels_alone
 
 __all__ = ["decoded", "mended", "misread", "unsupported"]
 
+_PNG_END = b"\0\0\0\0IEND\xaeB\x60\x82"
 _EXTRA_SAMPLES = 0x152
 _SAMPLE_FORMAT = 0x153
 _BITS, _PHOTOMETRIC, _PALETTE = 0x102, 0x106, 3
@@ -68,8 +69,8 @@ def mended(data: bytes) -> bytes | None:
         return _pam_without_alpha(data)
     if is_png(data):
         # Capital letters are the parts without which there is no picture.
-        kept = [data[at:end] for kind, at, end in png_chunks(data) if kind[:1].isupper()]
-        return data[:8] + b"".join(kept)
+        parts = (data[at:end] for kind, at, end in png_chunks(data) if kind[:1].isupper() and kind != b"IEND")
+        return b"".join([data[:8], *parts, _PNG_END])
     if is_tiff(data):
         return _tiff_with_colours_as_stored(data)
     if data.startswith(b"BM"):

@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from ml_pipes.errors import DecodeError
 from ml_pipes.operator import Operator
-from ml_pipes.vision._header import cut_short, is_overfull_png, known_format, promised_size_wh
+from ml_pipes.vision._header import cut_short, is_damaged_png, is_overfull_png, known_format, promised_size_wh
 from ml_pipes.vision._mend import decoded, mended, misread, unsupported
 from ml_pipes.vision._turn import stated_turn
 from ml_pipes.vision.types import ImagePayload
@@ -36,8 +36,9 @@ _FLIPS = {2: 1, 3: -1, 4: 0, 6: 1, 7: -1, 8: 0}
 _log: Any = getattr(cv2.utils, "logging", cv2)
 _LOG_FATAL, _LOG_WARNING = 1, 3
 # OpenCV's own log would say again what each DecodeError says. Whoever set its level, by its variable
-# or before this import, keeps it. libjpeg, libpng and libtiff have no such level: what they print about
-# damaged pixels still goes to stderr, since only the whole process's stderr could be turned away.
+# or before this import, keeps it. It covers libtiff and OpenJPEG. libjpeg and libpng have no level, and
+# OpenCV leaves their printing as it is: only the whole process's stderr could be turned away, also from
+# other threads. So what they would complain of is left out or refused before, as far as it can be.
 if "OPENCV_LOG_LEVEL" not in os.environ and _log.getLogLevel() == _LOG_WARNING:
     _log.setLogLevel(_LOG_FATAL)
 
@@ -77,8 +78,9 @@ def decode_image(
     A JPEG that was cut and given an end marker is refused too, with two exceptions: the
     last two blocks of 8 x 8 pixels may be lacking, and the last of several scans (in a
     progressive picture the lowest bits of some coefficients) may be cut. Damage that
-    leaves enough bits is not known from a picture, in any format. libjpeg and libpng
-    write a line of their own about damaged pixels to stderr.
+    leaves enough bits is not known from a picture, in most formats. Of a JPEG's damaged
+    pixels libjpeg writes a line to stderr that no setting prevents, and libpng of a
+    PNG's whose checksums are right.
     """
     if not isinstance(data, (bytes, bytearray, memoryview)):
         raise TypeError(
@@ -169,7 +171,7 @@ def _checked_size_wh(whole: bytes, max_pixels: float) -> tuple[int, int] | None:
     """Read (width, height) as stored, None for an unknown format; refuse what need not be decoded for it."""
     size = promised_size_wh(whole)
     if size is None and known_format(whole) is not None:
-        raise DecodeError(_refusal(whole, size))
+        raise DecodeError(_refusal(whole, None))
     if size is not None and size[0] * size[1] > max_pixels:
         raise DecodeError(
             f"Decode: the header promises {size[0]:,} x {size[1]:,} pixels and the limit is {max_pixels:,}; "
@@ -177,6 +179,8 @@ def _checked_size_wh(whole: bytes, max_pixels: float) -> tuple[int, int] | None:
         )
     if cut_short(whole):
         raise DecodeError(_cut(whole))
+    if is_damaged_png(whole):
+        raise DecodeError(_refusal(whole, size))
     if is_overfull_png(whole):
         raise DecodeError(
             f"Decode: a PNG with far more compressed bytes than its pixels need ({_shown(whole)})"
