@@ -58,7 +58,11 @@ def softmax(array: Array, axis: int = -1) -> Array:
 
     Returns:
         The same shape; a slice that holds NaN, or nothing but -inf, gives NaN.
+
+    Raises:
+        IndexError: there is no such axis.
     """
+    _check_axis("Softmax", array, axis)
     if array.size == 0:
         return array.astype(_floating(array.dtype))
     wide = array.astype(np.result_type(array.dtype, np.float32), copy=False)
@@ -77,7 +81,11 @@ def argmax(array: Array, axis: int = -1) -> Array:
 
     Returns:
         int32.
+
+    Raises:
+        IndexError: there is no such axis.
     """
+    _check_axis("ArgMax", array, axis)
     if array.shape[axis] == 0:
         return np.zeros(np.delete(array.shape, axis), np.int32)
     if array.shape[axis] <= _BYTE and array.strides[axis] > array.itemsize:
@@ -130,13 +138,17 @@ class AsType:
             raise TypeError(
                 f"AsType: src={self.src!r} needs a TensorRegistry, got {type(value).__name__}; leave src out"
             )
-        return replace_one(value, self.src, self.as_, lambda array: array.astype(self._dtype))
+        return replace_one(value, self.src, self.as_, self._cast_one)
+
+    def _cast_one(self, array: Array) -> Array:
+        with np.errstate(over="ignore"):  # what is beyond the dtype is infinite
+            return array.astype(self._dtype)
 
     def _cast(self, value: Any) -> Any:  # as above
         if isinstance(value, np.ndarray):
-            return value.astype(self._dtype)
+            return self._cast_one(value)
         if isinstance(value, TensorPayload):
-            return TensorPayload(value.array.astype(self._dtype), value.layout, str(self._dtype))
+            return TensorPayload(self._cast_one(value.array), value.layout, str(self._dtype))
         if type(value) in (tuple, list):
             return type(value)(self._cast(item) for item in value)
         way_out = "; name its tensor with src=" if isinstance(value, TensorRegistry) else ""
@@ -292,6 +304,11 @@ class MapTensor:
     def __call__(self, tensors: TensorRegistry) -> TensorRegistry:
         """Give a registry with what ``fn`` returns."""
         return replace_one(tensors, self.src, self.as_, self.fn)
+
+
+def _check_axis(owner: str, array: Array, axis: int) -> None:
+    if not -array.ndim <= axis < array.ndim:
+        raise IndexError(f"{owner}: there is no axis {axis} in an array of shape {array.shape}")
 
 
 def _floating(dtype: np.dtype[Any]) -> np.dtype[Any]:

@@ -211,6 +211,7 @@ class TopK:
 
         Raises:
             ValueError: ``k`` is negative, or a name is empty or there twice.
+            TypeError: ``k`` is no whole number.
         """
         self.src = src
         self.k = _checked_k("TopK", k)
@@ -249,6 +250,7 @@ class TopKIndices2D:
 
         Raises:
             ValueError: ``k`` is negative, or a name is empty or there twice.
+            TypeError: ``k`` is no whole number.
         """
         self.src = src
         self.k = _checked_k("TopKIndices2D", k)
@@ -291,6 +293,8 @@ def keep_rows(
 
 
 def _checked_k(owner: str, k: int) -> int:
+    if not isinstance(k, (int, np.integer)):
+        raise TypeError(f"{owner}: k must be a whole number, got {k!r}")
     if k < 0:
         raise ValueError(f"{owner}: k must be 0 or more, got {k}")
     return k

@@ -54,8 +54,9 @@ def convert_boxes(boxes: Array, from_: BoxFormat, to: BoxFormat = "xyxy") -> Arr
         the dtype is infinite, and the size of a box without end may be NaN; no warning.
 
     Raises:
-        ValueError: the last axis is not 4 long.
+        ValueError: the last axis is not 4 long, or a format is none of ``xyxy``, ``xywh``, ``cxcywh``.
     """
+    _check_formats(from_, to)
     wide = _wide(_checked_boxes("ConvertBoxFormat", boxes))
     first, last = wide[..., :2], wide[..., 2:]
     converted = np.empty_like(wide, order="C")
@@ -147,9 +148,9 @@ def project_points(points: Array, transform: ResizeTransform) -> Array:
     if points.ndim < 1 or points.shape[-1] != _POINT:
         raise ValueError(f"ProjectPoints: points must be (..., 2) x y, got {points.shape}")
     wide = _wide(points)
-    projected: Array = (wide - np.asarray(transform.pad, wide.dtype)) / np.asarray(
-        transform.scale, wide.dtype
-    )
+    pad, scale = (np.asarray(part, wide.dtype) for part in (transform.pad, transform.scale))
+    with np.errstate(over="ignore"):  # what is beyond the dtype is infinite
+        projected: Array = (wide - pad) / scale
     return projected
 
 
@@ -187,11 +188,7 @@ class ConvertBoxFormat:
         Raises:
             ValueError: a format is none of ``xyxy``, ``xywh``, ``cxcywh``.
         """
-        for name, given in (("from_", from_), ("to", to)):
-            if given not in get_args(BoxFormat):
-                raise ValueError(
-                    f"ConvertBoxFormat: {name} must be one of {', '.join(get_args(BoxFormat))}, got {given!r}"
-                )
+        _check_formats(from_, to)
         self.src = src
         self.from_: BoxFormat = from_
         self.to: BoxFormat = to
@@ -267,6 +264,14 @@ class FilterTensorsByScore:
             raise ValueError(f"FilterTensorsByScore: {self.score!r} must be (N,), got {scores.shape}")
         kept = scores >= self.min_score
         return keep_rows("FilterTensorsByScore", tensors, self.srcs, self._outputs, kept)
+
+
+def _check_formats(from_: str, to: str) -> None:
+    for name, given in (("from_", from_), ("to", to)):
+        if given not in get_args(BoxFormat):
+            raise ValueError(
+                f"ConvertBoxFormat: {name} must be one of {', '.join(get_args(BoxFormat))}, got {given!r}"
+            )
 
 
 def _checked_boxes(owner: str, boxes: Array) -> Array:

@@ -90,6 +90,7 @@ def resize_masks(masks: Array, size_hw: tuple[int, int]) -> Array:
     Raises:
         ValueError: the masks have no pixels, or are not ``(N, h, w)``.
     """
+    checked_masks("ResizeMasks", "masks", masks)
     if masks.dtype == np.bool_:
         return resize_masks(masks.view(np.uint8), size_hw) > _HALF
     if len(masks) and masks.size == 0:
@@ -104,7 +105,8 @@ def resize_masks(masks: Array, size_hw: tuple[int, int]) -> Array:
 
 
 def mask_areas(masks: Array) -> npt.NDArray[np.int64]:
-    """Count each mask's pixels: masks ``(N, H, W)``, any real dtype, to ``(N,)`` int64."""
+    """Count each mask's pixels: masks ``(N, H, W)``, any real dtype, to ``(N,)`` int64; else ValueError."""
+    checked_masks("mask_areas", "masks", masks)
     return np.array([np.count_nonzero(_inside(mask)) for mask in masks], np.int64)
 
 
@@ -117,7 +119,11 @@ def masks_to_boxes(masks: Array) -> npt.NDArray[np.float32]:
     Returns:
         ``(N, 4)`` float32 ``xyxy``, pixels of the masks; x2 and y2 are one past the last
         pixel, so that a mask of one pixel has a box of area 1. An empty mask gives 0, 0, 0, 0.
+
+    Raises:
+        ValueError: the masks are not ``(N, H, W)``.
     """
+    checked_masks("MasksToBoxes", "masks", masks)
     boxes = np.zeros((len(masks), 4), np.float32)
     for mask, box in zip(masks, boxes, strict=True):
         inside = _inside(mask)
@@ -141,8 +147,9 @@ def mean_mask_scores(scores: Array, masks: Array) -> Array:
         float32 or float64. A mask that sums up to 0 gives 0.
 
     Raises:
-        ValueError: the shapes differ.
+        ValueError: the shapes differ, or are not ``(N, H, W)``.
     """
+    checked_masks("MeanMaskScores", "masks", masks)
     if scores.shape != masks.shape:
         raise ValueError(
             f"MeanMaskScores: scores and masks must have one shape, got {scores.shape} and {masks.shape}"
@@ -169,8 +176,9 @@ def weight_masks(masks: Array, scores: Array) -> Array:
         ``(N, H, W)``, new, of the float dtype that holds both.
 
     Raises:
-        ValueError: there is not one score per mask.
+        ValueError: there is not one score per mask, or the masks are not ``(N, H, W)``.
     """
+    checked_masks("WeightMasksByScores", "masks", masks)
     if scores.shape != masks.shape[:1]:
         raise ValueError(
             f"WeightMasksByScores: wanted masks (N, H, W) and scores (N,), "

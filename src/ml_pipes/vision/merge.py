@@ -50,9 +50,16 @@ def box_overlaps(ones: Array, others: Array, metric: Overlap = "iou") -> Array:
 
     Returns:
         ``(N, M)`` float64, 0 to 1. A box that is inverted, has no area or holds NaN overlaps nothing.
+
+    Raises:
+        ValueError: the boxes are not ``(N, 4)``, or ``metric`` is neither of the two.
     """
+    _check_choice("box_overlaps: metric", metric, get_args(Overlap))
     if metric == "iou":
         return box_ious(ones, others)
+    for boxes in (ones, others):
+        if boxes.ndim != 2 or boxes.shape[1] != 4:
+            raise ValueError(f"box_overlaps: boxes must be (N, 4), got {boxes.shape}")
     corners = finite_corners(np.concatenate([ones.astype(np.float64), others.astype(np.float64)]))
     one, other = corners[: len(ones), None], corners[None, len(ones) :]
     sides = np.minimum(one[..., 2:], other[..., 2:]) - np.maximum(one[..., :2], other[..., :2])
@@ -100,8 +107,10 @@ def merge_boxes(
         ``union`` keeps the boxes' dtype; ``mean`` keeps that of floats and makes integers float32 or wider.
 
     Raises:
-        ValueError: the shapes do not belong together.
+        ValueError: the shapes do not belong together, ``threshold`` is not 0 to 1, or there is no such
+            ``merge`` or ``metric``.
     """
+    _check_options("merge_boxes: threshold", threshold, "merge_boxes", merge, metric)
     _check_shapes(boxes, scores, classes)
     kinds = np.zeros(len(boxes), np.int64) if class_agnostic else np.unique(classes, return_inverse=True)[1]
     alone = np.isnan(boxes).any(axis=1) | np.isnan(scores)
@@ -154,14 +163,7 @@ class NMM:
             ValueError: a threshold that is not 0 to 1, or a ``merge`` or ``metric`` that there is not.
             TypeError: a name is no text.
         """
-        if not 0 <= iou_threshold <= 1:
-            raise ValueError(f"NMM: iou_threshold must be 0 to 1, got {iou_threshold}")
-        for name, given, choices in (
-            ("merge", merge, get_args(Merge)),
-            ("metric", metric, get_args(Overlap)),
-        ):
-            if given not in choices:
-                raise ValueError(f"NMM: {name} must be one of {', '.join(choices)}, got {given!r}")
+        _check_options("NMM: iou_threshold", iou_threshold, "NMM", merge, metric)
         self._names = checked_names("NMM", srcs, first=(boxes, scores, classes))
         self.srcs = srcs
         self.boxes = boxes
@@ -250,6 +252,18 @@ def _dtype_of_merged(boxes: Array, merge: Merge) -> np.dtype[Any]:
     if merge == "union" or boxes.dtype.kind == "f":
         return boxes.dtype
     return np.result_type(boxes.dtype, np.float32)
+
+
+def _check_options(name: str, threshold: float, owner: str, merge: str, metric: str) -> None:
+    if not 0 <= threshold <= 1:
+        raise ValueError(f"{name} must be 0 to 1, got {threshold}")
+    _check_choice(f"{owner}: merge", merge, get_args(Merge))
+    _check_choice(f"{owner}: metric", metric, get_args(Overlap))
+
+
+def _check_choice(name: str, given: str, choices: tuple[str, ...]) -> None:
+    if given not in choices:
+        raise ValueError(f"{name} must be one of {', '.join(choices)}, got {given!r}")
 
 
 def _check_shapes(boxes: Array, scores: Array, classes: Array) -> None:

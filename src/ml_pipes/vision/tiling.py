@@ -67,7 +67,7 @@ def tile_rects(
     if min(size_wh) < 1:
         raise ValueError(f"tile_rects: the picture has no pixels, its width and height are {size_wh}")
     columns, rows = (
-        _spans(length, int(side), int(overlap), edge)
+        _spans(int(length), int(side), int(overlap), edge)
         for length, side, overlap in zip(size_wh, slice_wh, overlap_wh, strict=True)
     )
     return [TileRect(x1, y1, x2, y2) for (y1, y2), (x1, x2) in product(rows, columns)]

@@ -5,6 +5,7 @@ Knows NumPy arrays. Knows nothing of files, models or drawing.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -114,7 +115,7 @@ class ResizeTransform:
     content_shape: tuple[int, int] = field(default=(0, 0), kw_only=True)
 
     def __post_init__(self) -> None:
-        if min(self.scale) <= 0:
+        if not all(0 < side < math.inf for side in self.scale):
             raise ValueError(f"ResizeTransform: scale must be above 0 in both axes, got {self.scale}")
         if self.content_shape == (0, 0):
             height = max(1, round(self.original_shape[0] * self.scale[1]))
