@@ -22,7 +22,9 @@ from bench.fanout import fan_out_rows
 from bench.imports import import_row
 from bench.load import Options
 from bench.operators import operator_rows
+from bench.pages import page_rows
 from bench.real_models import model_cost_rows, real_model_rows
+from bench.runtimes import runtime_rows
 from bench.simulated import habit_rows, linear_rows, loop_rows, poisson_rows, published_rows, stopped_rows
 
 Measure: TypeAlias = Callable[[Options], list[dict[str, Any]]]
@@ -73,13 +75,15 @@ _SECTIONS: dict[str, list[tuple[str, Measure]]] = {
     "fanout": [("Fan-out", fan_out_rows)],
     "operators": [
         ("Steps against code written by hand, ms of CPU on one thread", operator_rows),
-        ("320n on a photograph, two callers, ONNX Runtime with one thread each", end_to_end_rows),
+        ("320n on a photograph, two callers, one thread each in both runtimes", end_to_end_rows),
         ("Where the time of a photograph goes, one caller", share_rows),
     ],
     "models": [
         ("The models of the next table, one caller, by rows per run", model_cost_rows),
         ("Real models, Batch(8, timeout=0.005) by policy, and without Batch", real_model_rows),
     ],
+    "runtimes": [("Models alone by runtime; one caller has all CPUs, several have one each", runtime_rows)],
+    "pages": [("Text of pages, our steps against the models' own package", page_rows)],
 }
 
 
