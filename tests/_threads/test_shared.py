@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import subprocess
 import sys
 import threading
@@ -15,6 +16,9 @@ from ml_pipes._threads.clock import Gate
 from ml_pipes._threads.deadline import due_within
 from ml_pipes._threads.shared import Shared
 from ml_pipes.errors import DeadlineExceeded
+
+# To hash so much takes a while, in which the interpreter lets other threads run.
+_DATA = bytes(20_000)
 
 
 class Held:
@@ -138,12 +142,15 @@ def _many_turns() -> Iterator[None]:
 
 @pytest.mark.stress
 @pytest.mark.usefixtures("_many_turns")
-def test_32_threads_with_32_000_calls_get_their_own_results_and_share_no_thing(start) -> None:
-    inside, most = [0, 0, 0], [0, 0, 0]
+def test_32_threads_with_32_000_calls_get_their_own_results_and_share_no_thing(start, monkeypatch) -> None:
+    inside, most, waited = [0, 0, 0], [0, 0, 0], []
     lent = Shared([0, 1, 2])
+    taken = lent._taken
+    monkeypatch.setattr(lent, "_taken", lambda loan: taken(loan) or waited.append(loan))
 
     def work(thing: int, call_id: int) -> int:
         inside[thing] += 1
+        hashlib.sha256(_DATA)  # others run meanwhile
         most[thing] = max(most[thing], inside[thing])
         inside[thing] -= 1
         return call_id + 1
@@ -156,16 +163,17 @@ def test_32_threads_with_32_000_calls_get_their_own_results_and_share_no_thing(s
 
     assert sum(future.result(50) for future in wrong) == 0
     assert max(most) == 1
+    assert len(waited) > 1000
     assert not [loan for loan in lent._waiting if not loan.over]
 
 
 PROGRAM = """
-import os, signal, sys, threading, time
+import hashlib, os, signal, sys, threading, time
 from ml_pipes._threads.shared import Shared
 
 sys.setswitchinterval(1e-5)  # threads take turns more often than usual, at more places
 armed, over, wrong, done = False, False, [], [0, 0, 0]
-lent = Shared(["a", "b"])
+lent, data = Shared(["a", "b"]), bytes(20_000)  # others run while they are hashed
 
 
 def interrupt(*_):
@@ -180,7 +188,7 @@ def send():
 
 
 def call(number):
-    if lent.use(lambda thing: (thing, number + 1), "waiting")[1] != number + 1:
+    if lent.use(lambda thing: (hashlib.sha256(data), number + 1), "waiting")[1] != number + 1:
         wrong.append(number)
 
 
