@@ -35,7 +35,11 @@ class ConcurrentCollector(TraceCollector):
     def __init__(self, maxsize: int = 0) -> None:
         if maxsize < 0:
             raise ValueError(f"maxsize must be at least 0, got {maxsize}; 0 means {_HOUSE_LIMIT:,}")
-        self._courier = Courier(self._collect, limit=maxsize or _HOUSE_LIMIT, label=type(self).__name__)
+        self._courier = self._hire(maxsize or _HOUSE_LIMIT)
+
+    def _hire(self, limit: int) -> Courier:
+        """What carries the traces to ``_collect``."""
+        return Courier(self._collect, limit=limit, label=type(self).__name__)
 
     @property
     def dropped(self) -> int:
