@@ -180,6 +180,14 @@ def test_results_can_be_compared_side_by_side() -> None:
     assert "1:Infer" not in BenchmarkResult.to_comparison_table([_result("a")], expand_regions=False)
 
 
+def test_a_comparison_says_what_failed() -> None:
+    failed = BenchmarkResult("b", {}, _stat("total"), [], error="ValueError: bad")
+
+    text = BenchmarkResult.to_comparison_table([_result("a"), failed])
+
+    assert text.splitlines()[-1] == "[2] error: ValueError: bad"
+
+
 def test_a_difference_is_that_of_the_other_less_this_one() -> None:
     before = BenchmarkResult("before", {}, _stat("total", 0.010), [_stat("0:A", 0.010)])
     after = BenchmarkResult("after", {}, _stat("total", 0.008), [_stat("0:B", 0.008)])

@@ -98,10 +98,12 @@ class BenchmarkResult:
             results: in the order of the lines.
             expand_regions: show the steps of regions too.
         """
-        return comparison_table(
+        table = comparison_table(
             [(result.label, result.total, result.operators) for result in results],
             expand_regions=expand_regions,
         )
+        failed = [f"[{at}] error: {one.error}" for at, one in enumerate(results, 1) if one.error is not None]
+        return "\n".join([table, *failed])
 
     def diff(self, other: BenchmarkResult) -> BenchmarkDiff:
         """What became of each step, with this one as the baseline and ``other`` as the candidate."""
