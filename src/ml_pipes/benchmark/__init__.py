@@ -1,1 +1,50 @@
-"""How fast a pipeline is: loads, what was measured under them, and what may be said of it."""
+"""How fast a pipeline is: loads, what was measured under them, and what may be said of it.
+
+Knows pipelines, their factories and their traces. Knows nothing of what a step does.
+"""
+
+try:
+    from ml_pipes.benchmark.benchmark import Benchmark
+    from ml_pipes.benchmark.builder import BenchmarkBuilder
+    from ml_pipes.benchmark.collector import BenchmarkCollector
+    from ml_pipes.benchmark.config import MeasurementConfig
+    from ml_pipes.benchmark.load import ClosedLoop, Load, Offline, OpenLoop, Queries
+    from ml_pipes.benchmark.measure import measure
+    from ml_pipes.benchmark.result import BenchmarkDiff, BenchmarkResult
+    from ml_pipes.benchmark.samples import Samples
+    from ml_pipes.benchmark.space import ConfigFilter
+    from ml_pipes.benchmark.stat import InvocationStat, InvocationStatDiff, RegionStat
+    from ml_pipes.benchmark.sweep import BenchmarkSweep
+    from ml_pipes.factory import DataFactory, DataFactoryLike, InputFn, PipelineFactory, PipelineFactoryLike
+except ImportError as missing:
+    if missing.name != "numpy":
+        raise
+    raise ImportError(
+        'ml_pipes.benchmark needs numpy; install it with: pip install "ml-pipes[benchmark]"', name="numpy"
+    ) from missing
+
+__all__ = [
+    "Benchmark",
+    "BenchmarkBuilder",
+    "BenchmarkCollector",
+    "BenchmarkDiff",
+    "BenchmarkResult",
+    "BenchmarkSweep",
+    "ClosedLoop",
+    "ConfigFilter",
+    "DataFactory",
+    "DataFactoryLike",
+    "InputFn",
+    "InvocationStat",
+    "InvocationStatDiff",
+    "Load",
+    "MeasurementConfig",
+    "Offline",
+    "OpenLoop",
+    "PipelineFactory",
+    "PipelineFactoryLike",
+    "Queries",
+    "RegionStat",
+    "Samples",
+    "measure",
+]
