@@ -33,6 +33,8 @@ __all__ = [
 
 _Size = tuple[int, int]
 
+# A box without a length of its own has its brands before this.
+_BRANDS_END = 256
 # No header that is text goes on beyond this.
 _TEXT_BYTES = 4096
 # The length of OS/2's header, which is how it is told from later ones.
@@ -111,8 +113,18 @@ def _is_big_tiff(data: bytes) -> bool:
 
 
 def is_avif(data: bytes) -> bool:
-    """Tell whether the first bytes are those of an AVIF, or of a relative in the same boxes."""
-    return data[4:8] == b"ftyp"
+    """Tell whether the first box says that an AVIF is in those that follow."""
+    return _has_brand(data, b"avif", b"avis")
+
+
+def _is_heic(data: bytes) -> bool:
+    return _has_brand(data, b"heic", b"heix", b"heim", b"heis", b"hevc", b"hevx", b"mif1", b"msf1")
+
+
+def _has_brand(data: bytes, *brands: bytes) -> bool:
+    """Look among what a file says to be, of which films in the same boxes say something else."""
+    end = max(_BRANDS_END, int.from_bytes(data[:4], "big"))
+    return data[4:8] == b"ftyp" and any(brand in data[8:end] for brand in brands)
 
 
 def png_chunks(data: bytes) -> Iterator[tuple[bytes, int, int]]:
@@ -351,6 +363,7 @@ _READERS: tuple[tuple[str, Callable[[bytes], bool], Callable[[bytes], _Size | No
         _jpeg_2000_size,
     ),
     ("AVIF", is_avif, _avif_size),
+    ("HEIC", _is_heic, _avif_size),
     ("PAM", lambda data: data[:2] == b"P7", _pam_size),
     (
         "PNM",

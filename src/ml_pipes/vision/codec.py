@@ -223,6 +223,7 @@ def _turned(pixels: npt.NDArray[Any], turn: int) -> npt.NDArray[np.uint8]:
 def _refusal(data: bytes, size: tuple[int, int] | None) -> str:
     """Say why a file was not decoded, as far as its first bytes tell."""
     kind, numbers = known_format(data), unsupported(data)
+    article = "an" if kind == "AVIF" else "a"
     if numbers is not None:
         return f"Decode: a TIFF of {numbers} is not supported ({_shown(data)}); save it with 8 or 16 bits"
     if kind is None:
@@ -231,13 +232,13 @@ def _refusal(data: bytes, size: tuple[int, int] | None) -> str:
             "JPEG, PNG, WebP, GIF, BMP, TIFF, JPEG 2000, AVIF and PNM can be read"
         )
     if size is None:
-        return f"Decode: a {kind} image whose header is cut short or damaged ({_shown(data)})"
+        return f"Decode: {article} {kind} image whose header is cut short or damaged ({_shown(data)})"
     if kind == "JPEG":
         return (
             f"Decode: a JPEG image that is cut short before its end marker, damaged, or of a kind that "
             f"OpenCV does not read ({_shown(data)}); send the whole file"
         )
-    return f"Decode: a {kind} image that is damaged or that OpenCV does not read ({_shown(data)})"
+    return f"Decode: {article} {kind} image that is damaged or that OpenCV does not read ({_shown(data)})"
 
 
 def _cut(data: bytes) -> str:
