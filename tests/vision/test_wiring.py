@@ -12,6 +12,7 @@ from ml_pipes.errors import MissingNameError, StepInputError
 from ml_pipes.standard import Recall, Store
 from ml_pipes.tensor import (
     AsType,
+    GatherRows,
     Scale,
     SelectTensors,
     Sigmoid,
@@ -204,3 +205,17 @@ def test_what_is_beyond_the_dtype_it_is_cast_to_is_infinite_without_a_warning() 
     cast = AsType("float16", "a")(registry)["a"]
 
     assert cast.tolist() == [np.inf, -np.inf, 1.0]
+
+
+@pytest.mark.parametrize(
+    ("step", "message"),
+    [
+        (SelectTensors("a", indices="i"), "SelectTensors: 'i' names a row that is not there: index 2 is out"),
+        (GatherRows("a", "i"), "GatherRows: 'i' names a column that is not there: index 3 is out"),
+    ],
+)
+def test_an_index_that_is_not_there_is_named(step: Any, message: str) -> None:
+    registry = TensorRegistry({"a": np.zeros((2, 3)), "i": np.array([0, 2 if "Select" in message else 3])})
+
+    with pytest.raises(IndexError, match=message):
+        step(registry)

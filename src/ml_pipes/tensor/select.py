@@ -121,9 +121,19 @@ class SelectTensors:
 
     @takes(TensorRegistry)
     def __call__(self, tensors: TensorRegistry) -> TensorRegistry:
-        """Give a registry with those rows; TypeError unless the indices are integers."""
+        """Give a registry with those rows.
+
+        Raises:
+            TypeError: the indices are no integers.
+            IndexError: there is no such row.
+        """
         rows = _integers("SelectTensors", self.indices, tensors[self.indices])
-        return replace_each(tensors, self.srcs, self._outputs, lambda array: array[rows])
+        try:
+            return replace_each(tensors, self.srcs, self._outputs, lambda array: array[rows])
+        except IndexError as error:
+            raise IndexError(
+                f"SelectTensors: {self.indices!r} names a row that is not there: {error}"
+            ) from error
 
 
 @Operator
@@ -180,6 +190,7 @@ class GatherRows:
         Raises:
             TypeError: the indices are no integers.
             ValueError: there is not one index per row.
+            IndexError: there is no such column.
         """
         array = tensors[self.src]
         columns = _integers("GatherRows", self.indices, tensors[self.indices])
@@ -188,7 +199,12 @@ class GatherRows:
                 f"GatherRows: wanted {self.src!r} (N, C) and {self.indices!r} (N,), "
                 f"got {array.shape} and {columns.shape}"
             )
-        return tensors.replace(**{self.as_ or self.src: array[np.arange(len(array)), columns]})
+        try:
+            return tensors.replace(**{self.as_ or self.src: array[np.arange(len(array)), columns]})
+        except IndexError as error:
+            raise IndexError(
+                f"GatherRows: {self.indices!r} names a column that is not there: {error}"
+            ) from error
 
 
 GatherScores = GatherRows
