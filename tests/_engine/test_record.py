@@ -314,7 +314,7 @@ def test_nothing_is_kept_of_values_unless_asked_for() -> None:
 
 def test_tracing_with_what_is_no_configuration_is_refused() -> None:
     with pytest.raises(TypeError, match="set_tracing takes a TracingConfig or None as config, got 'shapes'"):
-        Pipeline([abs]).set_tracing(CaptureCollector(), "shapes")  # type: ignore[arg-type]
+        Pipeline([abs]).set_tracing(CaptureCollector(), "shapes")  # type: ignore[arg-type] # meant to fail
 
 
 def test_a_batch_tells_how_many_callers_it_had_and_a_split_list_shows_each_of_its_batches() -> None:

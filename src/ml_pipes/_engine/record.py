@@ -28,6 +28,7 @@ from ml_pipes.tracing import (
 __all__ = [
     "NO_RECORD",
     "NO_REGION",
+    "FullRecorder",
     "NoRecord",
     "NoRegion",
     "Recorder",
