@@ -11,6 +11,7 @@ import contextlib
 import logging
 import os
 import threading
+import time
 import weakref
 from collections import deque
 from collections.abc import Callable
@@ -24,6 +25,10 @@ __all__ = ["Courier"]
 
 # After its last thing a thread looks again this much later, instead of being called for each: a call is dear.
 _NAP_S: Final = 0.02
+# Who comes back from a model or a file waits up to 5 ms for the interpreter's lock while the thread works.
+# So it lets others in after so much work. (A sleep of 0 takes the lock again before anybody wakes.)
+_WORK_S: Final = 0.0002
+_PAUSE_S: Final = 0.00002
 # No more than one line of a kind per courier in this time.
 _LOG_EACH_S: Final = 1.0
 # A wake-up that gets lost with an interrupt only costs time.
@@ -69,28 +74,6 @@ class _Inbox:
         failed: how many times ``handle`` raised.
     """
 
-    __slots__ = (
-        "__weakref__",
-        "abandoned",
-        "asleep",
-        "failed",
-        "gate",
-        "handle",
-        "handled",
-        "label",
-        "limit",
-        "lock",
-        "logged_at",
-        "over",
-        "rejected",
-        "sent",
-        "settle",
-        "things",
-        "thread",
-        "told",
-        "waiters",
-    )
-
     def __init__(self, limit: int, label: str) -> None:
         self.limit = limit
         self.label = label
@@ -110,6 +93,7 @@ class _Inbox:
         self.asleep = True
         self.sent = self.handled = self.abandoned = self.rejected = self.told = self.failed = 0
         self.logged_at: dict[str, float] = {}
+        self.paused_at = 0.0
 
     def end(self) -> None:
         """Let the thread end after what is there; wherever garbage is collected, so without the lock."""
@@ -168,6 +152,12 @@ class _Inbox:
         """Those who wait for nothing more."""
         done = self.handled + self.abandoned
         return [waiter for waiter in list(self.waiters) if done >= waiter.target]
+
+    def breathe(self) -> None:
+        """Let others in, if the thread has worked for a while."""
+        if now() - self.paused_at >= _WORK_S:
+            time.sleep(_PAUSE_S)
+            self.paused_at = now()
 
     def warn(self, kind: str, message: str, *values: object, error: bool = False) -> None:
         """Log it, but not more often than once in a while."""
@@ -251,6 +241,10 @@ class Courier:
         if inbox.over:
             inbox.warn("stopped", "%s was stopped: what comes now is dropped, %d so far", inbox.rejected)
         return False
+
+    def breathe(self) -> None:
+        """For a ``handle`` that takes long, now and then: let the other threads of the program in."""
+        self._inbox.breathe()
 
     def flush(self, timeout_s: float) -> bool:
         """Wait until what was posted before is handled.
@@ -341,6 +335,7 @@ def _deliver(inbox: _Inbox) -> None:
         if things is not inbox.things:  # a child forked by ``handle``
             return
         inbox.handled += 1
+        inbox.breathe()
         if inbox.rejected > inbox.told:
             inbox.warn("slow", "%s is too slow: %d dropped so far", inbox.rejected)
         if inbox.waiters:

@@ -136,6 +136,7 @@ class OtelCollector(ConcurrentCollector):
                     item = "run" if inner.item is None else inner.item
                     self._add_run(inner, f"{step.label}[{item}]", inside)
             span.end(self._ns(step.end_time))
+            self._courier.breathe()
 
     def _add_shared(self, run: InvocationTrace, step: StepSpan, member: Span) -> None:
         """One more caller of a batch was seen."""
