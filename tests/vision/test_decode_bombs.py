@@ -189,6 +189,46 @@ def test_the_checksum_of_a_pngs_end_does_not_matter(capfd: pytest.CaptureFixture
     assert capfd.readouterr().err == ""
 
 
+def _box(name: bytes, body: bytes) -> bytes:
+    return struct.pack(">I", 8 + len(body)) + name + body
+
+
+def test_a_small_picture_before_a_large_one_does_not_lift_an_avifs_limit() -> None:
+    sizes = [_box(b"ispe", bytes(4) + struct.pack(">II", side, side)) for side in (16, _SIDE, 32)]
+    meta = _box(b"meta", bytes(4) + _box(b"iprp", _box(b"ipco", b"".join(sizes))))
+
+    with pytest.raises(DecodeError, match="the header promises 60,000 x 60,000 pixels"):
+        Decode()(_box(b"ftyp", b"avif\0\0\0\0") + meta)
+
+
+def test_a_small_code_that_is_no_picture_does_not_lift_a_jpeg_2000s_limit() -> None:
+    small, large = bytes(_file("JPEG2000", no_jp2=True)), _jpeg_2000()
+    head = large.index(b"ftyp") - 4
+
+    with pytest.raises(DecodeError, match="the header promises 60,000 x 60,000 pixels"):
+        Decode()(large[:head] + _box(b"uuid", bytes(16) + small) + large[head:])
+
+
+@pytest.mark.parametrize("length", [struct.pack(">I", 0), struct.pack(">I", 1)])
+def test_a_box_may_end_with_the_file_or_have_a_long_length(length: bytes) -> None:
+    data = bytes(_file("JPEG2000"))
+    at = data.index(b"jp2c")
+    long = struct.pack(">Q", len(data) - at + 12) if length[-1] else b""
+
+    assert Decode()(data[: at - 4] + length + b"jp2c" + long + data[at + 4 :]) == Decode()(data)
+
+
+def test_the_limit_of_pixels_holds_for_the_tiles_of_a_tiff_too() -> None:
+    data = _file("TIFF")
+    # Two other entries become the width and the height of a tile; their values stand 8 bytes on.
+    for tag, of_tiles in ((262, 322), (278, 323)):
+        value, _ = tiff_entries(bytes(data))[tag]
+        struct.pack_into("<HHII", data, value - 8, of_tiles, 4, 1, 16_000)
+
+    with pytest.raises(DecodeError, match="the header promises 16,000 x 16,000 pixels"):
+        Decode()(bytes(data))
+
+
 def _damaged(seed: int, count: int) -> list[tuple[str, bytes]]:
     rng = np.random.default_rng(seed)
     files = [

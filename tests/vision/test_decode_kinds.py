@@ -355,21 +355,26 @@ def test_a_format_that_is_not_read_is_one_clear_error(kind: str) -> None:
         Decode()(_file(image, kind))
 
 
+def _box(name: bytes, body: bytes) -> bytes:
+    return struct.pack(">I", 8 + len(body)) + name + body
+
+
 @pytest.mark.parametrize("brand", [b"isom", b"mp42", b"qt  "])
 def test_a_film_in_the_boxes_of_an_avif_is_called_no_image(brand: bytes) -> None:
     with pytest.raises(DecodeError, match="Decode: not an image OpenCV can read "):
-        Decode()(b"\0\0\0\x18ftyp" + brand + b"\0\0\0\0isomiso2" + bytes(500))
+        Decode()(_box(b"ftyp", brand + b"\0\0\0\0isomiso2") + bytes(500))
 
 
 def test_a_heic_and_a_damaged_avif_are_called_so() -> None:
-    size = b"\0\0\0\x14ispe\0\0\0\0" + struct.pack(">II", 640, 480)
+    size = _box(b"ispe", bytes(4) + struct.pack(">II", 640, 480))
+    meta = _box(b"meta", bytes(4) + _box(b"iprp", _box(b"ipco", size)))
 
     with pytest.raises(
         DecodeError, match="Decode: a HEIC image that is damaged or that OpenCV does not read"
     ):
-        Decode()(b"\0\0\0\x18ftypheic\0\0\0\0mif1heic" + size)
+        Decode()(_box(b"ftyp", b"heic\0\0\0\0mif1heic") + meta)
     with pytest.raises(DecodeError, match="Decode: an AVIF image that is damaged or that OpenCV does not "):
-        Decode()(b"\0\0\0\x18ftypmif1\0\0\0\0mif1avif" + size)
+        Decode()(_box(b"ftyp", b"mif1\0\0\0\0mif1avif") + meta)
 
 
 def test_a_sun_raster_is_read() -> None:

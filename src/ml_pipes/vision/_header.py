@@ -10,6 +10,7 @@ import struct
 import zlib
 from collections.abc import Callable, Iterator
 
+from ml_pipes.vision._boxes import avif_size_wh, is_avif, is_heic, is_jpeg_2000, jpeg_2000_size_wh
 from ml_pipes.vision._jpeg import is_jpeg, jpeg_size_wh
 
 __all__ = [
@@ -17,7 +18,6 @@ __all__ = [
     "bmp_masks",
     "bmp_palette",
     "cut_short",
-    "is_avif",
     "is_damaged_png",
     "is_overfull_png",
     "is_png",
@@ -33,8 +33,6 @@ __all__ = [
 
 _Size = tuple[int, int]
 
-# A box without a length of its own has its brands before this.
-_BRANDS_END = 256
 # No header that is text goes on beyond this.
 _TEXT_BYTES = 4096
 # The length of OS/2's header, which is how it is told from later ones.
@@ -44,6 +42,7 @@ _PNG_CHANNELS = {0: 1, 2: 3, 3: 1, 4: 2, 6: 4}
 _PNG_SPARE_BYTES = 1 << 16
 # The bytes of one value of a TIFF's types 1 to 18; 14 and 15 do not exist.
 _TIFF_BYTES = (1, 1, 2, 4, 8, 1, 1, 2, 4, 8, 4, 8, 4, 4, 4, 8, 8, 8)
+_TIFF_WIDTH, _TIFF_HEIGHT, _TILE_WIDTH, _TILE_HEIGHT = 0x100, 0x101, 0x142, 0x143
 _TIFF_CODES = {1: "B", 2: "H", 4: "I", 8: "Q"}
 # Place of the first directory and of its count, its entries and their length, what fits into one.
 _TIFF_CLASSIC = (4, "I", "H", "HHII", 12, 4)
@@ -110,21 +109,6 @@ def is_tiff(data: bytes) -> bool:
 
 def _is_big_tiff(data: bytes) -> bool:
     return data[:4] in (b"II+\0", b"MM\0+")
-
-
-def is_avif(data: bytes) -> bool:
-    """Tell whether the first box says that an AVIF is in those that follow."""
-    return _has_brand(data, b"avif", b"avis")
-
-
-def _is_heic(data: bytes) -> bool:
-    return _has_brand(data, b"heic", b"heix", b"heim", b"heis", b"hevc", b"hevx", b"mif1", b"msf1")
-
-
-def _has_brand(data: bytes, *brands: bytes) -> bool:
-    """Look among what a file says to be, of which films in the same boxes say something else."""
-    end = max(_BRANDS_END, int.from_bytes(data[:4], "big"))
-    return data[4:8] == b"ftyp" and any(brand in data[8:end] for brand in brands)
 
 
 def png_chunks(data: bytes) -> Iterator[tuple[bytes, int, int]]:
@@ -265,8 +249,13 @@ def _webp_size(data: bytes) -> _Size | None:
 
 
 def _tiff_size(data: bytes) -> _Size | None:
+    """Read the picture's size, or that of a tile where it is larger: memory is taken for a whole one."""
     tags = tiff_tags(data)
-    return (tags[256], tags[257]) if {256, 257} <= tags.keys() else None
+    if not {_TIFF_WIDTH, _TIFF_HEIGHT} <= tags.keys():
+        return None
+    picture = tags[_TIFF_WIDTH], tags[_TIFF_HEIGHT]
+    tile = tags.get(_TILE_WIDTH, 0), tags.get(_TILE_HEIGHT, 0)
+    return max(picture, tile, key=lambda size: size[0] * size[1])
 
 
 def tiff_tags(data: bytes) -> dict[int, int]:
@@ -314,20 +303,6 @@ def _pam_size(data: bytes) -> _Size | None:
     return pam and pam[:2]
 
 
-def _jpeg_2000_size(data: bytes) -> _Size | None:
-    """Read it from the code itself, which is what is decoded, whatever the boxes around it say."""
-    at = data.find(_JPEG_2000_CODE)
-    if at < 0:
-        return None
-    right, bottom, left, top = struct.unpack_from(">IIII", data, at + 8)
-    return max(0, right - left), max(0, bottom - top)
-
-
-def _avif_size(data: bytes) -> _Size | None:
-    at = data.find(b"ispe")
-    return None if at < 0 else struct.unpack_from(">II", data, at + 8)
-
-
 def _written_size(pattern: bytes, order: str) -> Callable[[bytes], _Size | None]:
     """Give a reader of two numbers written as text in the first bytes."""
 
@@ -346,7 +321,6 @@ def _sun_size(data: bytes) -> _Size:
     return width, height
 
 
-_JPEG_2000_CODE = b"\xff\x4f\xff\x51"
 _BETWEEN = rb"(?:\s+(?:#[^\n]*\n)*)"
 _NUMBER = rb"(\d{1,9})"
 
@@ -357,13 +331,9 @@ _READERS: tuple[tuple[str, Callable[[bytes], bool], Callable[[bytes], _Size | No
     ("GIF", lambda data: data[:6] in (b"GIF87a", b"GIF89a"), _gif_size),
     ("BMP", lambda data: data.startswith(b"BM"), _bmp_size),
     ("TIFF", is_tiff, _tiff_size),
-    (
-        "JPEG 2000",
-        lambda data: data[4:8] == b"jP  " or data.startswith(_JPEG_2000_CODE),
-        _jpeg_2000_size,
-    ),
-    ("AVIF", is_avif, _avif_size),
-    ("HEIC", _is_heic, _avif_size),
+    ("JPEG 2000", is_jpeg_2000, jpeg_2000_size_wh),
+    ("AVIF", is_avif, avif_size_wh),
+    ("HEIC", is_heic, avif_size_wh),
     ("PAM", lambda data: data[:2] == b"P7", _pam_size),
     (
         "PNM",

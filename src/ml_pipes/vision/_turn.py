@@ -8,9 +8,9 @@ from __future__ import annotations
 import re
 import struct
 import zlib
-from collections.abc import Iterator
 
-from ml_pipes.vision._header import is_avif, is_png, is_webp, png_chunks, tiff_tags
+from ml_pipes.vision._boxes import avif_properties, is_avif
+from ml_pipes.vision._header import is_png, is_webp, png_chunks, tiff_tags
 from ml_pipes.vision._jpeg import is_jpeg, jpeg_exif, jpeg_xmp
 
 __all__ = ["stated_turn"]
@@ -114,25 +114,8 @@ def _webp_chunk(data: bytes, name: bytes) -> bytes:
 
 def _avif_turn(data: bytes) -> int:
     """Read the first turn and the first mirror among the properties; EXIF and XMP do not count in AVIF."""
-    start, end = 0, len(data)
-    # A box of flags and versions has four bytes before its content.
-    for name, skip in ((b"meta", 4), (b"iprp", 0), (b"ipco", 0)):
-        found = next((span for kind, *span in _boxes(data, start, end) if kind == name), None)
-        if found is None:
-            return _UPRIGHT
-        start, end = found[0] + skip, found[1]
     firsts: dict[bytes, int] = {}
-    for kind, at, _ in _boxes(data, start, end):
+    for kind, at, end in avif_properties(data):
         firsts.setdefault(kind, data[at] if at < end else 0)
     mirror = firsts[b"imir"] & 1 if b"imir" in firsts else None
     return _TURNS[firsts.get(b"irot", 0) & 3, mirror]
-
-
-def _boxes(data: bytes, start: int, end: int) -> Iterator[tuple[bytes, int, int]]:
-    """Give each box's name and where its content starts and ends."""
-    while start + 8 <= end:
-        length = int.from_bytes(data[start : start + 4], "big")
-        if length < 8:  # to the end of the file, or longer than any picture
-            return
-        yield data[start + 4 : start + 8], start + 8, min(start + length, end)
-        start += length
