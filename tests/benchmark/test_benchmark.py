@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -96,6 +97,40 @@ def test_callers_under_a_load_share_batches(load: Any) -> None:
     assert region.label == "0:Batch"
     assert sum(size * count for size, count in region.batch_sizes.items()) >= 25
     assert "\nload: " in result.to_table()
+
+
+@Operator
+class _Model:
+    is_inference = True
+
+    def __call__(self, value: Any) -> Any:
+        return value
+
+
+def test_what_the_machine_was_busy_with_is_known() -> None:
+    result = Benchmark(Pipeline[int, int]([_Model()]), _input, MeasurementConfig(runs=50)).run()
+
+    assert result.hardware is not None
+    assert result.hardware.models is not None
+    assert result.hardware.models.runs == 50
+    assert result.hardware.memory_peak_bytes
+    assert "\nhardware: models busy " in result.to_table()
+
+
+def test_the_machine_need_not_be_looked_at() -> None:
+    config = MeasurementConfig(runs=5, hardware=False)
+
+    assert Benchmark(Pipeline[int, int]([abs]), _input, config).run().hardware is None
+
+
+def test_without_psutil_the_rest_is_measured(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "psutil", None)
+
+    result = Benchmark(Pipeline[int, int]([_Model()]), _input, MeasurementConfig(runs=5)).run()
+
+    assert result.hardware is not None
+    assert result.hardware.memory_peak_bytes is None
+    assert result.hardware.models is not None
 
 
 def test_steps_need_not_be_recorded() -> None:

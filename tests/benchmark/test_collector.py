@@ -140,6 +140,16 @@ def test_the_times_of_model_runs_are_known() -> None:
     assert began_s <= ended_s
 
 
+def test_model_runs_of_failed_calls_are_known_too() -> None:
+    pipeline, collector = _traced(_Model(), lambda value: 1 / value)
+
+    pipeline(1)
+    with pytest.raises(ZeroDivisionError):
+        pipeline(0)
+
+    assert collector.model_runs_s.shape == (2, 2)
+
+
 def test_only_what_began_in_a_window_is_reported() -> None:
     collector = _collector()
     for began_s in (1.0, 2.0, 3.0):

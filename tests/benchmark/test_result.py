@@ -9,10 +9,12 @@ from typing import Any
 
 import pytest
 
+from ml_pipes.benchmark.hardware import Hardware
 from ml_pipes.benchmark.load import ClosedLoop, OpenLoop
 from ml_pipes.benchmark.result import BenchmarkDiff, BenchmarkResult
 from ml_pipes.benchmark.samples import Samples
 from ml_pipes.benchmark.stat import InvocationStat, RegionStat
+from ml_pipes.benchmark.verdict import Verdict
 
 
 def _stat(label: str, *times_s: float, children: tuple[InvocationStat, ...] = ()) -> InvocationStat:
@@ -63,6 +65,8 @@ def test_a_saved_result_is_the_same_when_it_is_loaded(tmp_path: Path) -> None:
     result = _result(
         workload=OpenLoop(50.0),
         samples=_samples(),
+        hardware=Hardware(4.0, process_cpus=1.5),
+        verdict=Verdict(valid=False, reasons=("too short",)),
         environment={"cpu": "some"},
         regions=[RegionStat("4:Batch", {2: 3}, _stat("wait", 0.001))],
         warmup=10,
@@ -162,6 +166,18 @@ def test_what_else_is_known_stands_below_the_table() -> None:
         "INTERRUPTED: what was measured until then",
         "INVALID: the generator was late",
     ]
+
+
+def test_a_verdict_says_what_the_measurement_found_too() -> None:
+    samples = _samples(invalid=("the generator was late",))
+
+    valid = _result(verdict=Verdict(valid=True)).to_table()
+    invalid = _result(
+        samples=samples, verdict=Verdict(valid=False, reasons=("the generator was late", "too short"))
+    ).to_table()
+
+    assert valid.splitlines()[-1] == "VALID"
+    assert invalid.splitlines()[-2:] == ["INVALID: the generator was late", "INVALID: too short"]
 
 
 def test_errors_are_those_of_the_samples_or_of_the_traces() -> None:

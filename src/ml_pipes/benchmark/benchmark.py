@@ -6,18 +6,23 @@ Knows pipelines, inputs and measurements. Knows nothing of configurations.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import replace
 from typing import Any
 
+from ml_pipes.benchmark.backlog import Backlog
 from ml_pipes.benchmark.collector import BenchmarkCollector
 from ml_pipes.benchmark.config import MeasurementConfig
+from ml_pipes.benchmark.hardware import Hardware, hardware, models_of
 from ml_pipes.benchmark.inputs import Given, prepared
+from ml_pipes.benchmark.intervals import as_intervals
 from ml_pipes.benchmark.load import ClosedLoop
 from ml_pipes.benchmark.measure import Progress, measure
 from ml_pipes.benchmark.result import BenchmarkResult
 from ml_pipes.benchmark.samples import Samples
 from ml_pipes.benchmark.sequential import sequential
 from ml_pipes.benchmark.stat import InvocationStat
+from ml_pipes.benchmark.watch import Watch
 from ml_pipes.factory import InputFn
 from ml_pipes.pipeline import Pipeline
 
@@ -84,14 +89,17 @@ class Benchmark:
         collector, called = BenchmarkCollector(config), _Called(self.pipeline)
 
         def input_at(index: int) -> Any:
-            # The time between two calls, of which no call has to pay.
-            collector.read()
+            backlog.settle()  # between two calls: no call has to pay for it
             return given[index % len(given)].value
 
-        with _tracing(self.pipeline, collector if config.steps else None):
+        tracing = _tracing(self.pipeline, collector if config.steps else None)
+        with _watching(config.hardware) as watch, Backlog(collector) as backlog, tracing:
             samples = self._samples(called, input_at, progress)
         called.check(samples)
-        return self._result(samples, collector, given)
+        result = self._result(samples, collector, given)
+        if watch is not None:
+            result.hardware = _hardware(watch, samples, collector)
+        return result
 
     def _samples(
         self, call: Callable[[Any], Any], inputs: Callable[[int], Any], progress: Progress | None
@@ -157,6 +165,25 @@ class _Called:
             failed = sum(samples.errors.values())
             self._first_error.add_note(f"in a benchmark: none of its {failed} calls succeeded")
             raise self._first_error
+
+
+@contextmanager
+def _watching(wanted: bool) -> Iterator[Watch | None]:
+    """The machine, looked at meanwhile where that can be done: it is asked for by default."""
+    if not wanted:
+        yield None
+        return
+    watch = Watch()
+    with ExitStack() as stack:
+        with suppress(ImportError):
+            stack.enter_context(watch)
+        yield watch
+
+
+def _hardware(watch: Watch, samples: Samples, collector: BenchmarkCollector) -> Hardware:
+    seen = hardware(samples, watch.readings)
+    runs = as_intervals(collector.model_runs_s)
+    return replace(seen, models=models_of(runs, samples.since_s, samples.until_s)) if len(runs) else seen
 
 
 @contextmanager

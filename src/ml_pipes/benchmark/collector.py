@@ -123,11 +123,9 @@ class BenchmarkCollector(ConcurrentCollector):
     """Collects traces and gives their figures.
 
     What a call pays is one append to a list that no lock guards; nothing is dropped. The spans are read
-    when somebody asks, by :meth:`read`, on the thread that asks: that takes some 3 us a span. Who
-    measures asks between two calls, outside of what it measures. Traces that are only kept are no way out:
-    the garbage collector goes through them again and again, for up to 0.1 s at a time with 50,000 of them;
-    neither is a thread that reads them meanwhile, which takes the interpreter from the calls when it likes.
-    What stays of a trace is 16 bytes per span.
+    when somebody asks, on the thread that asks: that takes some 3 us a span, and 16 bytes stay of each.
+    (A thread that reads them meanwhile takes the interpreter from the calls when it likes.) Until then
+    they wait, some 2 kB for ten steps; whoever measures for long asks between two calls.
 
     Failed calls are counted and in no figure. A run that callers of one ``Batch`` share counts once.
 
@@ -150,12 +148,21 @@ class BenchmarkCollector(ConcurrentCollector):
     def on_trace(self, trace: InvocationTrace) -> None:
         self._came.append(trace)
 
-    def read(self) -> None:
-        """Read what came."""
-        if not self._came:
-            return
+    @property
+    def waiting(self) -> int:
+        """How many traces came and were not read."""
+        return len(self._came)
+
+    def read(self, most: int | None = None) -> None:
+        """Read what came.
+
+        Args:
+            most: no more than so many traces; None for all.
+        """
         with self._reading.lock:
-            while self._came:
+            left = len(self._came) if most is None else most
+            while self._came and left > 0:
+                left -= 1
                 self._collect(self._came.popleft())
 
     def flush(self, timeout_s: float = math.inf) -> bool:  # noqa: ARG002 # there is no thread to wait for
@@ -216,10 +223,11 @@ class BenchmarkCollector(ConcurrentCollector):
 
     @property
     def model_runs_s(self) -> npt.NDArray[np.float64]:
-        """(n, 2): when each run of a model began and ended, seconds of ``time.perf_counter``."""
+        """(n, 2): when each run of a model began and ended, failed calls' too, seconds of ``perf_counter``."""
         self.read()
         began_and_took = self._model_runs.pairs(-math.inf, math.inf)
-        return began_and_took.cumsum(axis=1)
+        # A run that a failed call shared with others was read twice.
+        return np.unique(began_and_took.cumsum(axis=1), axis=0)
 
     def _collect(self, trace: InvocationTrace) -> None:
         spans = trace.spans
@@ -230,6 +238,8 @@ class BenchmarkCollector(ConcurrentCollector):
         else:
             name = f"{failed.error_type or 'error'}: {(failed.error_message or failed.label)[:_WORDS]}"
             self._failures[name] = self._failures.get(name, 0) + 1
+            # It is in no figure, but its models did keep the machine busy.
+            self._read_spans(spans, _Node())
 
     def _read_spans(self, spans: Iterable[StepSpan], node: _Node) -> None:
         for span in spans:

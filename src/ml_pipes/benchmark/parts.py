@@ -7,13 +7,15 @@ they were measured.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
+from ml_pipes.benchmark.hardware import Hardware
 from ml_pipes.benchmark.load import ClosedLoop, load_from_dict
 from ml_pipes.benchmark.plain import plain
 from ml_pipes.benchmark.samples import Samples
 from ml_pipes.benchmark.stat import RegionStat
+from ml_pipes.benchmark.verdict import Verdict
 
 if TYPE_CHECKING:
     from ml_pipes.benchmark.result import BenchmarkResult
@@ -32,6 +34,8 @@ def part_to_dict(part: Any) -> Any:
 READERS: Final[dict[str, Callable[[Any], Any]]] = {
     "load": load_from_dict,
     "samples": Samples.from_dict,
+    "hardware": Hardware.from_dict,
+    "verdict": Verdict.from_dict,
 }
 
 
@@ -49,7 +53,7 @@ def lines_about(result: BenchmarkResult) -> Iterator[str]:
     for region in result.regions:
         yield _region_line(region)
     if result.hardware is not None:
-        yield f"hardware: {_words(result.hardware)}"
+        yield f"hardware: {result.hardware}"
     yield from _doubts(result)
 
 
@@ -58,10 +62,9 @@ def _doubts(result: BenchmarkResult) -> Iterator[str]:
     if result.samples is not None and result.samples.interrupted:
         yield "INTERRUPTED: what was measured until then"
     if result.verdict is not None:
-        is_valid, reasons = _verdict(result.verdict)
-        if is_valid:
-            yield "valid: the rules of its scenario are kept"
-        yield from (f"INVALID: {reason}" for reason in reasons)
+        if result.verdict.valid:
+            yield "VALID"
+        yield from (f"INVALID: {reason}" for reason in result.verdict.reasons)
     elif result.samples is not None:
         yield from (f"INVALID: {reason}" for reason in result.samples.invalid)
 
@@ -87,16 +90,3 @@ def _named_sizes(sizes: Mapping[int, int]) -> list[tuple[str, int]]:
         upper = 1 << (size - 1).bit_length()
         grouped[upper] = grouped.get(upper, 0) + sizes[size]
     return [(f"{up // 2 + 1}-{up}" if up > 2 else str(up), count) for up, count in grouped.items()]
-
-
-def _verdict(verdict: Any) -> tuple[bool, Sequence[str]]:
-    """Of a verdict, or of one that was loaded and is still a dict."""
-    if isinstance(verdict, Mapping):
-        return bool(verdict.get("valid")), list(verdict.get("reasons", ()))
-    return bool(verdict.valid), verdict.reasons
-
-
-def _words(part: Any) -> str:
-    if not isinstance(part, Mapping):
-        return str(part)
-    return ", ".join(f"{name} {value}" for name, value in part.items())

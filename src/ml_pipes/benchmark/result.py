@@ -18,8 +18,10 @@ from ml_pipes.benchmark.stat import InvocationStat, InvocationStatDiff, RegionSt
 from ml_pipes.benchmark.tables import comparison_table, diff_table, stat_table
 
 if TYPE_CHECKING:
+    from ml_pipes.benchmark.hardware import Hardware
     from ml_pipes.benchmark.load import Load
     from ml_pipes.benchmark.samples import Samples
+    from ml_pipes.benchmark.verdict import Verdict
 
 __all__ = ["BenchmarkDiff", "BenchmarkResult"]
 
@@ -60,10 +62,10 @@ class BenchmarkResult:
     operators: list[InvocationStat]
     workload: Load | None = field(default=None, kw_only=True)
     samples: Samples | None = field(default=None, kw_only=True)
-    hardware: Any = field(default=None, kw_only=True)
+    hardware: Hardware | None = field(default=None, kw_only=True)
     environment: dict[str, Any] | None = field(default=None, kw_only=True)
     regions: Sequence[RegionStat] = field(default=(), kw_only=True)
-    verdict: Any = field(default=None, kw_only=True)
+    verdict: Verdict | None = field(default=None, kw_only=True)
     warmup: int = field(default=0, kw_only=True)
     measurement: dict[str, Any] | None = field(default=None, kw_only=True)
     inputs: Sequence[dict[str, Any]] = field(default=(), kw_only=True)
