@@ -15,7 +15,7 @@ from typing import Any, NamedTuple, Self
 from ml_pipes._threads.clock import CLOCK, Clock
 from ml_pipes._threads.ticker import Ticker
 
-__all__ = ["GpuReading", "Reading", "Watch", "read_now"]
+__all__ = ["GpuReading", "Reading", "Watch", "read_gpus", "read_now"]
 
 
 class GpuReading(NamedTuple):
@@ -121,6 +121,16 @@ def read_now(clock: Clock = CLOCK, gpus: tuple[GpuReading, ...] = ()) -> Reading
     idle = {"idle", "iowait", "guest", "guest_nice"}
     used_s = sum(value for name, value in machine._asdict().items() if name not in idle)
     return Reading(at_s, process_cpu_s, used_s, psutil.Process(os.getpid()).memory_info().rss, gpus)
+
+
+def read_gpus() -> tuple[GpuReading, ...]:
+    """The graphics cards now; none where NVIDIA's library is missing, or sees none."""
+    cards = _Cards()
+    cards.open()
+    try:
+        return cards.read()
+    finally:
+        cards.close()
 
 
 class _Cards:
