@@ -81,6 +81,8 @@ def test_a_result_holds_all_that_is_known(tmp_path: Path) -> None:
     assert len(result.samples.latency_s) == 5
     assert result.workload == ClosedLoop(1)
     assert result.measurement == MeasurementConfig(runs=5).to_dict()
+    assert result.environment is not None
+    assert result.environment["python"]["version"]
     assert list(result.inputs) == [{"id": "minus one", "tag": "tag", "meta": {"path": Path("a")}}]
     assert BenchmarkResult.load(tmp_path / "a.json") == result
 

@@ -13,6 +13,7 @@ from typing import Any
 from ml_pipes.benchmark.backlog import Backlog
 from ml_pipes.benchmark.collector import BenchmarkCollector
 from ml_pipes.benchmark.config import MeasurementConfig
+from ml_pipes.benchmark.environment import environment
 from ml_pipes.benchmark.hardware import Hardware, hardware, models_of
 from ml_pipes.benchmark.inputs import Given, prepared
 from ml_pipes.benchmark.intervals import as_intervals
@@ -136,6 +137,7 @@ class Benchmark:
         result.workload = config.load
         result.warmup = samples.warmup
         result.measurement = config.to_dict()
+        result.environment = environment(look_s=0.0)  # the others' load meanwhile is the hardware's figure
         result.inputs = [one.to_dict() for one in given]
         return result
 

@@ -223,7 +223,7 @@ class BenchmarkCollector(ConcurrentCollector):
 
     @property
     def model_runs_s(self) -> npt.NDArray[np.float64]:
-        """(n, 2): when each run of a model began and ended, failed calls' too, seconds of ``perf_counter``."""
+        """(n, 2): when each run of a model began and ended, of failed calls too; ``perf_counter`` seconds."""
         self.read()
         began_and_took = self._model_runs.pairs(-math.inf, math.inf)
         # A run that a failed call shared with others was read twice.
