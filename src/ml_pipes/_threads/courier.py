@@ -27,7 +27,7 @@ __all__ = ["Courier"]
 _NAP_S: Final = 0.02
 # Who comes back from a model or a file waits up to 5 ms for the interpreter's lock while the thread works.
 # So it lets others in after so much work. (A sleep of 0 takes the lock again before anybody wakes.)
-_WORK_S: Final = 0.0002
+_WORK_S: Final = 0.0005
 _PAUSE_S: Final = 0.00002
 # No more than one line of a kind per courier in this time.
 _LOG_EACH_S: Final = 1.0
