@@ -26,7 +26,6 @@ from ml_pipes.vision.text import (
     ResizePage,
     ResizeToHeight,
     SortQuads,
-    ctc_table,
 )
 
 __all__ = ["main", "make_pipeline"]
@@ -53,7 +52,7 @@ def make_pipeline(detector: Path, recogniser: Path) -> Pipeline[str | Path, list
         # What is written? The lines of one width meet in a batch.
         Scatter(max_concurrency=6), ResizeToHeight(48), normalize, PadWidth(320, 64),
         Batch(size=6, key=width), Collate(),
-        reader, Extract("fetch_name_0", as_="text"), CTCDecode(ctc_table(reader.metadata["character"])),
+        reader, Extract("fetch_name_0", as_="text"), CTCDecode.from_metadata(reader.metadata),
         UnBatch(), Gather(),
     ])  # fmt: skip
 

@@ -26,10 +26,10 @@ from ml_pipes.standard import (
 )
 from ml_pipes.stats import PipelineStats
 from ml_pipes.tensor import Collate, TensorRegistry
-from ml_pipes.vision import NMS, Decode, DecodeCenterFace, ImagePayload, Normalize, Resize, ResizeTransform
+from ml_pipes.vision import NMS, Decode, DecodeCenterFace, ImagePayload, Normalize, Resize
 from ml_pipes.vision.tiling import Stitch, Tile, tile_rects
 
-__all__ = ["cut", "main", "one_by_one", "sheet", "stitched", "together"]
+__all__ = ["main", "one_by_one", "sheet", "together"]
 
 SIDE, OVERLAP = 512, 128
 
@@ -70,21 +70,6 @@ def decode() -> list[Any]:
 def stitched_faces() -> list[Any]:
     """The steps from the faces of each tile to those of the picture."""
     return [Recall("rects"), Stitch("scores", "classes"), NMS(iou_threshold=0.3)]
-
-
-def cut(picture: ImagePayload, side: int = SIDE, overlap: int = OVERLAP) -> list[Any]:
-    """The tiles one by one, each with where it lies, for steps that bring each back by itself."""
-    tiles, rects = Tile((side, side), (overlap, overlap))(picture)
-    return [
-        (tile, ResizeTransform((1.0, 1.0), (-rect.x1, -rect.y1), picture.spatial_shape, tile.spatial_shape))
-        for tile, rect in zip(tiles, rects, strict=True)
-    ]
-
-
-def stitched(parts: list[TensorRegistry]) -> TensorRegistry:
-    """What was brought back one by one, in one registry."""
-    names = ("boxes", "scores", "classes")
-    return TensorRegistry({name: np.concatenate([part[name] for part in parts]) for name in names})
 
 
 def sheet() -> ImagePayload:

@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 from photographs import after_model, at_once, before_model, check_same, open_model, photographs, report
-from tiles import stitched
 
 from ml_pipes.core import Pipeline
 from ml_pipes.onnx import Distribute, Infer
@@ -19,7 +18,7 @@ from ml_pipes.stats import PipelineStats
 from ml_pipes.tensor import Collate, TensorRegistry
 from ml_pipes.vision import NMS, Decode, ImagePayload, ProjectBoxes, ResizeTransform
 
-__all__ = ["main", "one_by_one", "surroundings", "together"]
+__all__ = ["joined", "main", "one_by_one", "surroundings", "together"]
 
 
 def surroundings(faces: TensorRegistry, picture: ImagePayload) -> list[Any]:
@@ -35,6 +34,12 @@ def surroundings(faces: TensorRegistry, picture: ImagePayload) -> list[Any]:
     return parts
 
 
+def joined(parts: list[TensorRegistry]) -> TensorRegistry:
+    """The faces of all parts in one registry."""
+    names = ("boxes", "scores", "classes")
+    return TensorRegistry({name: np.concatenate([part[name] for part in parts]) for name in names})
+
+
 def together(model: Infer) -> Pipeline[bytes, TensorRegistry]:
     """Callers meet twice: with their photographs, and with the faces in them."""
     return Pipeline([
@@ -44,7 +49,7 @@ def together(model: Infer) -> Pipeline[bytes, TensorRegistry]:
         Scatter(max_concurrency=2), Store("place", source=1), Pick(0), *before_model(128),
         Batch(size=8), Collate(), model, Distribute(), UnBatch(),
         *after_model(), Recall("place"), ProjectBoxes(), Gather(),
-        stitched, NMS(iou_threshold=0.3),
+        joined, NMS(iou_threshold=0.3),
     ])  # fmt: skip
 
 
@@ -55,7 +60,7 @@ def one_by_one(model: Infer) -> Pipeline[bytes, TensorRegistry]:
         *after_model(), Recall("photograph"), surroundings,
         PerItem(), Store("place", source=1), Pick(0), *before_model(128), model,
         *after_model(), Recall("place"), ProjectBoxes(), CollectItems(),
-        stitched, NMS(iou_threshold=0.3),
+        joined, NMS(iou_threshold=0.3),
     ])  # fmt: skip
 
 

@@ -102,17 +102,6 @@ def test_the_faces_of_fifteen_tiles_are_those_of_one_run_each(capsys: Any) -> No
     assert max(batches(stats["5:Batch"])) <= 8
 
 
-def test_a_face_of_the_whole_picture_is_where_its_tile_found_it() -> None:
-    tiles = example("tiles")
-    picture = tiles.sheet()
-
-    (first, _), *_, (last, place) = tiles.cut(picture)
-
-    assert np.array_equal(first.array, picture.array[:512, :512])
-    assert np.array_equal(last.array, picture.array[-512:, -512:])
-    assert place.pad == (-1536.0, -512.0)
-
-
 def test_lists_of_six_and_six_share_three_batches_of_four_or_a_little_more(capsys: Any) -> None:
     stats = example("lists_in_fours").main()
 

@@ -59,8 +59,8 @@ REGIONS: dict[str, list[Any]] = {
     "LazyPerItem": [LazyPerItem(), StreamItems()],
     "Scatter, one worker": [Scatter(1), Gather()],
     "Scatter": [Scatter(3), Gather()],
-    "Scatter, failures returned": [Scatter(3, "return"), Gather()],
-    "Scatter, failures dropped": [Scatter(3, "drop"), Gather()],
+    "Scatter, failures returned": [Scatter(3, on_error="return"), Gather()],
+    "Scatter, failures dropped": [Scatter(3, on_error="drop"), Gather()],
 }
 
 # step, items, what goes on after the region

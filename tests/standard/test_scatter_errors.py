@@ -95,7 +95,7 @@ def test_each_of_two_regions_decides_for_itself(
     outer: Any, inner: Any, results: list[Any], workers: int
 ) -> None:
     pipeline: Pipeline[Any, Any] = Pipeline(
-        [Scatter(workers, outer), Scatter(workers, inner), inverse, Gather(), Gather()]
+        [Scatter(workers, on_error=outer), Scatter(workers, on_error=inner), inverse, Gather(), Gather()]
     )
 
     assert pipeline([[1, 0], [0], [2]]) == results
@@ -104,7 +104,7 @@ def test_each_of_two_regions_decides_for_itself(
 @pytest.mark.parametrize("workers", [1, 3])
 def test_a_failure_that_the_inner_region_raises_is_one_item_of_the_outer(workers: int) -> None:
     pipeline: Pipeline[Any, Any] = Pipeline(
-        [Scatter(workers, "return"), Scatter(workers), inverse, Gather(), Gather()]
+        [Scatter(workers, on_error="return"), Scatter(workers), inverse, Gather(), Gather()]
     )
 
     good, bad = pipeline([[1, 2], [4, 0]])
@@ -119,7 +119,7 @@ def test_a_batch_that_fails_gives_each_item_an_error_of_its_own() -> None:
         raise OSError("no model")
 
     first, second = Pipeline(
-        [Scatter(2, "return"), Batch(2, timeout=60.0, policy="full"), model, UnBatch(), Gather()]
+        [Scatter(2, on_error="return"), Batch(2, timeout=60.0, policy="full"), model, UnBatch(), Gather()]
     )([1, 2])
 
     assert first is not second
@@ -146,7 +146,7 @@ def test_a_source_is_drawn_to_its_end_past_all_failures_and_closed(
         finally:
             closed.append(True)
 
-    results = Pipeline([Scatter(workers, choice), inverse, Gather()])(source())
+    results = Pipeline([Scatter(workers, on_error=choice), inverse, Gather()])(source())
 
     assert len(results) == kept
     assert closed == [True]
@@ -160,7 +160,7 @@ def test_a_failure_of_the_source_is_raised_whatever_becomes_of_an_items(choice: 
         raise OSError("no more frames")
 
     with pytest.raises(OSError, match="no more frames") as caught:
-        Pipeline([Scatter(workers, choice), inverse, Gather()])(source())
+        Pipeline([Scatter(workers, on_error=choice), inverse, Gather()])(source())
 
     assert caught.value.__notes__ == ["in step 0:Scatter"]
 
@@ -168,7 +168,7 @@ def test_a_failure_of_the_source_is_raised_whatever_becomes_of_an_items(choice: 
 @pytest.mark.parametrize("choice", ["return", "drop"])
 def test_a_failure_inside_a_stream_is_one_of_the_source(choice: Any) -> None:
     pipeline: Pipeline[Any, Any] = Pipeline(
-        [LazyPerItem(), inverse, StreamItems(), Scatter(2, choice), abs, Gather()]
+        [LazyPerItem(), inverse, StreamItems(), Scatter(2, on_error=choice), abs, Gather()]
     )
 
     with pytest.raises(ZeroDivisionError) as caught:
@@ -186,7 +186,7 @@ def test_a_source_that_fails_to_close_is_raised_after_items_that_failed(choice: 
             raise OSError("could not close the camera")
 
     with pytest.raises(OSError, match="could not close the camera"):
-        Pipeline([Scatter(2, choice), inverse, Gather()])(source())
+        Pipeline([Scatter(2, on_error=choice), inverse, Gather()])(source())
 
 
 @pytest.mark.parametrize("choice", ["raise", "return", "drop"])
@@ -201,11 +201,11 @@ def test_an_interrupt_is_raised_whatever_becomes_of_a_failure(
         return 1 / value
 
     with pytest.raises(kind):
-        Pipeline([Scatter(workers, choice), step, Gather()])([1, 2, 3])
+        Pipeline([Scatter(workers, on_error=choice), step, Gather()])([1, 2, 3])
 
 
 def test_a_step_that_raises_stop_iteration_is_a_failure_like_others() -> None:
-    pipeline = Pipeline[Any, Any]([Scatter(2, "return"), lambda value: next(iter(value)), Gather()])
+    pipeline = Pipeline[Any, Any]([Scatter(2, on_error="return"), lambda value: next(iter(value)), Gather()])
 
     one, none, two = pipeline([[1], [], [2]])
 
@@ -214,7 +214,7 @@ def test_a_step_that_raises_stop_iteration_is_a_failure_like_others() -> None:
 
 @pytest.mark.parametrize("choice", ["raise", "return", "drop"])
 def test_an_item_that_short_circuits_is_dropped_whatever_becomes_of_a_failure(choice: Any) -> None:
-    pipeline = Pipeline[Any, Any]([Scatter(2, choice), Filter(lambda value: value > 2), Gather()])
+    pipeline = Pipeline[Any, Any]([Scatter(2, on_error=choice), Filter(lambda value: value > 2), Gather()])
 
     assert pipeline([1, 2, 3, 4]) == [3, 4]
 
@@ -223,7 +223,7 @@ def test_an_exception_that_is_a_result_is_a_result() -> None:
     value = OSError("an item")
 
     for choice in ("raise", "return", "drop"):
-        assert Pipeline([Scatter(2, choice), lambda item: item, Gather()])([value]) == [value]
+        assert Pipeline([Scatter(2, on_error=choice), lambda item: item, Gather()])([value]) == [value]
     assert not hasattr(value, "__notes__")
 
 
@@ -237,7 +237,7 @@ def test_a_returned_failure_without_its_traceback_holds_no_item(workers: int) ->
 
     def call() -> tuple[list[weakref.ref[Item]], list[OSError]]:
         items = [Item(), Item()]
-        errors = Pipeline[Any, Any]([Scatter(workers, "return"), step, Gather()])(items)
+        errors = Pipeline[Any, Any]([Scatter(workers, on_error="return"), step, Gather()])(items)
         return [weakref.ref(item) for item in items], [error.with_traceback(None) for error in errors]
 
     gone, errors = call()
@@ -277,7 +277,7 @@ def test_a_trace_tells_of_each_failure_that_was_not_raised(
 ) -> None:
     collector = CaptureCollector()
     pipeline: Pipeline[Any, Any] = Pipeline(
-        [Scatter(workers, choice), Filter(lambda value: value < 3), inverse, Gather()]
+        [Scatter(workers, on_error=choice), Filter(lambda value: value < 3), inverse, Gather()]
     )
     pipeline.set_tracing(collector)
 

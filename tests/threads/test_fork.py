@@ -251,7 +251,7 @@ def plus_one(values):
     return [value + 1 for value in values]
 
 
-pipeline = Pipeline([Scatter(3, "return"), Batch(2, timeout=0.001), plus_one, UnBatch(), Gather()])
+pipeline = Pipeline([Scatter(3, on_error="return"), Batch(2, timeout=0.001), plus_one, UnBatch(), Gather()])
 
 if __name__ == "__main__":
     assert pipeline([1, 2, 3]) == [2, 3, 4]

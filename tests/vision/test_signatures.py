@@ -35,6 +35,7 @@ _WANTED: dict[str, dict[str, str]] = {
         "PerItem": "()",
         "Pick": "(*indices)",
         "Recall": "(name, prepend=False)",
+        "Scatter": "(max_concurrency=1)",
         "Select": "(*path)",
         "SideEffectOp": "()",
         "Store": "(name, *, source=None)",
@@ -136,6 +137,7 @@ _WANTED: dict[str, dict[str, str]] = {
     },
 }
 _CALLS = [
+    ("vision", "Resize", "image_payload"),
     ("standard", "DistinctBy", "items"),
     ("standard", "DropNull", "current"),
     ("standard", "Filter", "current"),

@@ -10,7 +10,7 @@ try:
     from ml_pipes._runtimes.outputs import Distribute, Extract
     from ml_pipes.onnx.axes import free_axes
     from ml_pipes.onnx.infer import Infer
-    from ml_pipes.onnx.providers import ProviderFallbackWarning as ProviderFallbackWarning
+    from ml_pipes.onnx.providers import ProviderFallbackWarning
     from ml_pipes.tensor.runtime import RuntimeOutputs
 except ImportError as missing:
     if missing.name not in ("numpy", "onnxruntime") and "ml-pipes[vision]" not in str(missing):
@@ -26,6 +26,7 @@ __all__ = [
     "ModelBatchError",
     "ModelNotFoundError",
     "ModelProviderError",
+    "ProviderFallbackWarning",
     "RuntimeOutputs",
     "free_axes",
     "usable_cpus",

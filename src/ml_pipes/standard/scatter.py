@@ -79,7 +79,7 @@ class Scatter(RegionOpener[Iterable[ItemT], list[Any]]):
     closing_type = Gather
     keeps_stats = True
 
-    def __init__(self, max_concurrency: int = 1, on_error: _OnError = "raise") -> None:
+    def __init__(self, max_concurrency: int = 1, *, on_error: _OnError = "raise") -> None:
         self.max_concurrency = check_count("Scatter: max_concurrency", max_concurrency)
         self.on_error = check_choice("Scatter: on_error", on_error, get_args(_OnError))
 

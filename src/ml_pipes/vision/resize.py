@@ -163,25 +163,25 @@ class Resize:
         self.multiple_of = multiple_of
 
     @takes(ImagePayload)
-    def __call__(self, image: ImagePayload) -> tuple[ImagePayload, ResizeTransform]:
+    def __call__(self, image_payload: ImagePayload) -> tuple[ImagePayload, ResizeTransform]:
         """Give the resized picture, a new array, and how it was resized.
 
         Raises:
             ValueError: the picture is not HWC, is empty, or has a dtype that cannot be resized.
         """
-        _check_image(image)
-        original = image.spatial_shape
+        _check_image(image_payload)
+        original = image_payload.spatial_shape
         target = self.target_size or self._next_multiples(original)
         content = target
         if self.mode == "letterbox":
             content = letterbox_shape(original, target, allow_scale_up=self.allow_scale_up)
         spare_wh = (target[1] - content[1], target[0] - content[0])
         left, top = (spare_wh[0] // 2, spare_wh[1] // 2) if self.center else (0, 0)
-        white = _WHITES[image.dtype]
+        white = _WHITES[image_payload.dtype]
         # Whole numbers stay so in integer pictures: 114 of 255 is 29298 of 65535.
         pad = self.pad_value / _WHITE * white if white == 1 else self.pad_value * (white // _WHITE)
         number = _INTERPOLATIONS[self.interpolation]
-        pixels = resize_into(image.array, content, target, (left, top), pad, number)
+        pixels = resize_into(image_payload.array, content, target, (left, top), pad, number)
         transform = ResizeTransform(
             scale=(content[1] / original[1], content[0] / original[0]),
             pad=(float(left), float(top)),
@@ -189,7 +189,7 @@ class Resize:
             resized_shape=target,
             content_shape=content,
         )
-        return ImagePayload(pixels, image.color_space, image.layout), transform
+        return ImagePayload(pixels, image_payload.color_space, image_payload.layout), transform
 
     def _next_multiples(self, shape_hw: tuple[int, int]) -> tuple[int, int]:
         step = self.multiple_of or 1
