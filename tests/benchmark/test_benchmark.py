@@ -12,6 +12,7 @@ from ml_pipes.benchmark.benchmark import Benchmark
 from ml_pipes.benchmark.config import MeasurementConfig
 from ml_pipes.benchmark.load import ClosedLoop, Offline, OpenLoop
 from ml_pipes.benchmark.result import BenchmarkResult
+from ml_pipes.benchmark.scenarios import MultiStream, OfflineScenario, SingleStream
 from ml_pipes.collectors import CaptureCollector
 from ml_pipes.core import Operator, Pipeline
 from ml_pipes.standard import Batch, UnBatch
@@ -133,6 +134,38 @@ def test_without_psutil_the_rest_is_measured(monkeypatch: pytest.MonkeyPatch) ->
     assert result.hardware is not None
     assert result.hardware.memory_peak_bytes is None
     assert result.hardware.models is not None
+
+
+@pytest.mark.parametrize(
+    "scenario",
+    [
+        SingleStream(min_duration_s=0.01, max_drift=None),
+        MultiStream(min_duration_s=0.01, samples_per_query=2, max_drift=None),
+        OfflineScenario(min_duration_s=0.0),
+    ],
+    ids=lambda scenario: scenario.name,
+)
+def test_a_scenario_gives_a_figure_and_a_verdict(scenario: Any, tmp_path: Path) -> None:
+    config = MeasurementConfig(runs=20, scenario=scenario)
+
+    result = Benchmark(Pipeline[int, int]([abs]), _input, config).run()
+    result.save(tmp_path / "a.json")
+
+    assert result.figure is not None
+    assert result.figure.scenario == scenario.name
+    assert result.verdict is not None
+    assert result.verdict.valid, result.verdict
+    assert f"\n{scenario.name}: " in result.to_table()
+    assert result.to_table().splitlines()[-1] == "VALID"
+    assert BenchmarkResult.load(tmp_path / "a.json") == result
+
+
+def test_a_scenario_that_is_not_kept_says_why() -> None:
+    config = MeasurementConfig(runs=5, scenario=OfflineScenario(min_duration_s=100.0))
+
+    result = Benchmark(Pipeline[int, int]([abs]), _input, config).run()
+
+    assert "\nINVALID: it lasted " in result.to_table()
 
 
 def test_steps_need_not_be_recorded() -> None:

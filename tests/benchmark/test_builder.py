@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from ml_pipes.benchmark.builder import BenchmarkBuilder
-from ml_pipes.benchmark.load import ClosedLoop, OpenLoop
+from ml_pipes.benchmark.load import ClosedLoop, Offline, OpenLoop
+from ml_pipes.benchmark.scenarios import OfflineScenario
 from ml_pipes.core import Pipeline
 from ml_pipes.factory import InputFn, data_factory, pipeline_factory
 
@@ -129,6 +130,13 @@ def test_a_duration_counts_instead_of_runs() -> None:
 
     assert result.measurement is not None
     assert (result.measurement["runs"], result.measurement["duration_s"]) == (None, 0.05)
+
+
+def test_a_scenario_counts_instead_of_a_load() -> None:
+    [result] = _builder().scenario(OfflineScenario(min_duration_s=0.0)).run(verbose=False)
+
+    assert result.figure is not None
+    assert (result.figure.scenario, result.workload) == ("Offline", Offline())
 
 
 def test_results_are_saved_and_found_again(tmp_path: Path) -> None:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from ml_pipes.benchmark.config import MeasurementConfig
 from ml_pipes.benchmark.load import ClosedLoop, Offline, OpenLoop
+from ml_pipes.benchmark.scenarios import Server, SingleStream
 
 
 def test_a_hundred_runs_after_ten_of_one_caller_are_the_default() -> None:
@@ -32,6 +34,8 @@ def test_percentiles_may_be_a_list() -> None:
         ({"percentiles": (float("nan"),)}, "a percentile must be 0 to 1, got nan"),
         ({"duration_s": 0.0}, r"duration_s must be seconds, above 0, or None, got 0\.0"),
         ({"duration_s": float("inf")}, "duration_s must be seconds"),
+        ({"scenario": SingleStream(), "load": ClosedLoop(2)}, "a scenario has its own load and duration"),
+        ({"scenario": SingleStream(), "duration_s": 1.0}, "a scenario has its own load and duration"),
         ({"duration_s": 1.0, "load": Offline()}, "Offline works off a number of calls"),
     ],
 )
@@ -46,12 +50,23 @@ def test_a_number_that_cannot_be_is_refused(arguments: dict[str, Any], message: 
         ({"runs": 1.5}, r"runs must be a whole number, got 1\.5"),
         ({"warmup": True}, "warmup must be a whole number, got True"),
         ({"percentiles": ("p50",)}, "a percentile must be a number, got 'p50'"),
+        ({"scenario": "Server"}, r"scenario must be one such as SingleStream\(\), got 'Server'"),
         ({"load": 4}, r"load must be a load such as ClosedLoop\(4\).*got 4"),
     ],
 )
 def test_something_of_another_kind_is_refused(arguments: dict[str, Any], message: str) -> None:
     with pytest.raises(TypeError, match=message):
         MeasurementConfig(**arguments)
+
+
+def test_the_load_of_a_scenario_is_the_measurements() -> None:
+    scenario = Server(rate_per_s=50.0, latency_bound_s=0.1)
+
+    config = MeasurementConfig(scenario=scenario)
+
+    assert config.load == OpenLoop(50.0)
+    assert config.to_dict()["scenario"]["name"] == "Server"
+    assert replace(config, runs=5).scenario == scenario
 
 
 def test_it_can_be_saved() -> None:
@@ -65,4 +80,5 @@ def test_it_can_be_saved() -> None:
         "duration_s": 2.0,
         "hardware": True,
         "steps": True,
+        "scenario": None,
     }

@@ -8,13 +8,25 @@ try:
     from ml_pipes.benchmark.builder import BenchmarkBuilder
     from ml_pipes.benchmark.collector import BenchmarkCollector
     from ml_pipes.benchmark.config import MeasurementConfig
+    from ml_pipes.benchmark.environment import environment
+    from ml_pipes.benchmark.hardware import Hardware
     from ml_pipes.benchmark.load import ClosedLoop, Load, Offline, OpenLoop, Queries
     from ml_pipes.benchmark.measure import measure
+    from ml_pipes.benchmark.parts import Figure
     from ml_pipes.benchmark.result import BenchmarkDiff, BenchmarkResult
     from ml_pipes.benchmark.samples import Samples
+    from ml_pipes.benchmark.scenarios import (
+        MultiStream,
+        OfflineScenario,
+        Outcome,
+        Scenario,
+        Server,
+        SingleStream,
+    )
     from ml_pipes.benchmark.space import ConfigFilter
     from ml_pipes.benchmark.stat import InvocationStat, InvocationStatDiff, RegionStat
     from ml_pipes.benchmark.sweep import BenchmarkSweep
+    from ml_pipes.benchmark.verdict import Rules, Verdict, judge
     from ml_pipes.factory import DataFactory, DataFactoryLike, InputFn, PipelineFactory, PipelineFactoryLike
 except ImportError as missing:
     if missing.name != "numpy":
@@ -34,17 +46,29 @@ __all__ = [
     "ConfigFilter",
     "DataFactory",
     "DataFactoryLike",
+    "Figure",
+    "Hardware",
     "InputFn",
     "InvocationStat",
     "InvocationStatDiff",
     "Load",
     "MeasurementConfig",
+    "MultiStream",
     "Offline",
+    "OfflineScenario",
     "OpenLoop",
+    "Outcome",
     "PipelineFactory",
     "PipelineFactoryLike",
     "Queries",
     "RegionStat",
+    "Rules",
     "Samples",
+    "Scenario",
+    "Server",
+    "SingleStream",
+    "Verdict",
+    "environment",
+    "judge",
     "measure",
 ]

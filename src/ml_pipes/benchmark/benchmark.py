@@ -5,6 +5,7 @@ Knows pipelines, inputs and measurements. Knows nothing of configurations.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
@@ -19,8 +20,10 @@ from ml_pipes.benchmark.inputs import Given, prepared
 from ml_pipes.benchmark.intervals import as_intervals
 from ml_pipes.benchmark.load import ClosedLoop
 from ml_pipes.benchmark.measure import Progress, measure
+from ml_pipes.benchmark.parts import Figure
 from ml_pipes.benchmark.result import BenchmarkResult
 from ml_pipes.benchmark.samples import Samples
+from ml_pipes.benchmark.scenarios import OfflineScenario
 from ml_pipes.benchmark.sequential import sequential
 from ml_pipes.benchmark.stat import InvocationStat
 from ml_pipes.benchmark.watch import Watch
@@ -85,7 +88,8 @@ class Benchmark:
             Exception: what the calls raised, where none succeeded; what ``input_fn`` raised.
         """
         config = self.measurement
-        calls = None if config.duration_s is not None else config.runs + config.warmup
+        is_counted = config.duration_s is None and config.scenario is None
+        calls = config.runs + config.warmup if is_counted else None
         given = prepared(self.input_fn, calls)
         collector, called = BenchmarkCollector(config), _Called(self.pipeline)
 
@@ -98,6 +102,9 @@ class Benchmark:
             samples = self._samples(called, input_at, progress)
         called.check(samples)
         result = self._result(samples, collector, given)
+        if config.scenario is not None:
+            outcome = config.scenario.outcome(samples)
+            result.verdict, result.figure = outcome.verdict, Figure.of(outcome)
         if watch is not None:
             result.hardware = _hardware(watch, samples, collector)
         return result
@@ -106,6 +113,11 @@ class Benchmark:
         self, call: Callable[[Any], Any], inputs: Callable[[int], Any], progress: Progress | None
     ) -> Samples:
         config = self.measurement
+        if config.scenario is not None:
+            runs = config.runs if isinstance(config.scenario, OfflineScenario) else None
+            return config.scenario.run(
+                call, inputs, runs=runs, warmup=config.warmup, limit_s=math.inf, progress=progress
+            ).samples
         runs = None if config.duration_s is not None else config.runs
         if config.load == ClosedLoop(1):
             return sequential(
@@ -123,7 +135,7 @@ class Benchmark:
             runs=runs,
             duration_s=config.duration_s,
             warmup=config.warmup,
-            limit_s=float("inf"),
+            limit_s=math.inf,
             progress=progress,
         )
 

@@ -19,6 +19,7 @@ from ml_pipes.benchmark.load import Load
 from ml_pipes.benchmark.progress import progress_for
 from ml_pipes.benchmark.result import BenchmarkResult
 from ml_pipes.benchmark.runner import Combination, Saving, run_all
+from ml_pipes.benchmark.scenarios import Scenario
 from ml_pipes.benchmark.space import ConfigFilter, ConfigSpace, Point, config_label
 from ml_pipes.benchmark.sweep import combination_label
 from ml_pipes.factory import DataFactory, DataFactoryLike, InputFn, PipelineFactory, PipelineFactoryLike
@@ -163,6 +164,10 @@ class BenchmarkBuilder:
     def duration(self, seconds: float | None) -> Self:
         """Measure for so many seconds, instead of a number of calls."""
         return self._ask(duration_s=seconds)
+
+    def scenario(self, scenario: Scenario | None) -> Self:
+        """Measure under this one's load and by its rules."""
+        return self._ask(scenario=scenario)
 
     def hardware(self, watch: bool = True) -> Self:
         """Look at what the machine is busy with meanwhile, or not."""

@@ -5,11 +5,12 @@ Knows numbers. Knows nothing of how it is done.
 
 from __future__ import annotations
 
-from dataclasses import KW_ONLY, dataclass, field
+from dataclasses import KW_ONLY, asdict, dataclass, field
 from math import isfinite
 from typing import Any
 
 from ml_pipes.benchmark.load import ClosedLoop, Load, Offline
+from ml_pipes.benchmark.scenarios import Scenario
 
 __all__ = ["MeasurementConfig"]
 
@@ -26,7 +27,9 @@ class MeasurementConfig:
         duration_s: measure for so many seconds instead; None for ``runs`` calls.
         hardware: look at what the machine is busy with meanwhile.
         steps: record each step too. Without, the figures are those of the whole call, which nothing then
-            disturbs: a recorded step costs some 0.3 us in its call, and 3 us between two calls.
+            disturbs: a recorded step costs its call some 0.3 us.
+        scenario: measure under this one's load and by its rules; ``load`` is its load then, ``duration_s``
+            its own affair, and ``runs`` counts for :class:`OfflineScenario` only.
 
     Raises:
         TypeError: ``load`` is no load, or a number is none.
@@ -41,6 +44,7 @@ class MeasurementConfig:
     duration_s: float | None = None
     hardware: bool = True
     steps: bool = True
+    scenario: Scenario | None = None
 
     def __post_init__(self) -> None:
         _whole("runs", self.runs, 1)
@@ -54,6 +58,7 @@ class MeasurementConfig:
                 raise ValueError(
                     f"MeasurementConfig: a percentile must be 0 to 1, got {p!r}; the median is 0.5"
                 )
+        self._take_scenario()
         if not isinstance(self.load, Load):
             raise TypeError(
                 f"MeasurementConfig: load must be a load such as ClosedLoop(4) or OpenLoop(50.0), "
@@ -66,8 +71,20 @@ class MeasurementConfig:
                 f"MeasurementConfig: duration_s must be seconds, above 0, or None, got {self.duration_s!r}"
             )
 
+    def _take_scenario(self) -> None:
+        if self.scenario is None:
+            return
+        if not isinstance(self.scenario, Scenario):
+            raise TypeError(
+                f"MeasurementConfig: scenario must be one such as SingleStream(), got {self.scenario!r}"
+            )
+        if self.load not in {ClosedLoop(), self.scenario.load} or self.duration_s is not None:
+            raise ValueError("MeasurementConfig: a scenario has its own load and duration; give it alone")
+        object.__setattr__(self, "load", self.scenario.load)
+
     def to_dict(self) -> dict[str, Any]:
         """For JSON: the attributes."""
+        scenario = self.scenario
         return {
             "runs": None if self.duration_s is not None else self.runs,
             "warmup": self.warmup,
@@ -76,6 +93,7 @@ class MeasurementConfig:
             "duration_s": self.duration_s,
             "hardware": self.hardware,
             "steps": self.steps,
+            "scenario": None if scenario is None else {"name": scenario.name, **asdict(scenario)},
         }
 
 

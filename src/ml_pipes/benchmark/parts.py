@@ -8,21 +8,58 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from ml_pipes.benchmark.hardware import Hardware
 from ml_pipes.benchmark.load import ClosedLoop, load_from_dict
 from ml_pipes.benchmark.plain import plain
 from ml_pipes.benchmark.samples import Samples
+from ml_pipes.benchmark.scenarios import Outcome
 from ml_pipes.benchmark.stat import RegionStat
 from ml_pipes.benchmark.verdict import Verdict
 
 if TYPE_CHECKING:
     from ml_pipes.benchmark.result import BenchmarkResult
 
-__all__ = ["READERS", "lines_about", "part_to_dict"]
+__all__ = ["READERS", "Figure", "lines_about", "part_to_dict"]
 
 _MOST_SIZES = 8
+
+
+@dataclass(frozen=True)
+class Figure:
+    """The one number that a scenario is about.
+
+    Attributes:
+        scenario: its name.
+        metric: what the number is.
+        value: the number; NaN where there is none.
+        unit: of the number.
+    """
+
+    scenario: str
+    metric: str
+    value: float
+    unit: str
+
+    @classmethod
+    def of(cls, outcome: Outcome) -> Figure:
+        """The number of what a scenario gave."""
+        return cls(outcome.scenario, outcome.metric, outcome.value, outcome.unit)
+
+    def to_dict(self) -> dict[str, Any]:
+        """For JSON: the attributes."""
+        return asdict(self)
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Figure:
+        """What :meth:`to_dict` gave, after JSON."""
+        value = data["value"]
+        return cls(data["scenario"], data["metric"], math.nan if value is None else value, data["unit"])
+
+    def __str__(self) -> str:
+        return f"{self.scenario}: {self.metric} {self.value:.4g} {self.unit}"
 
 
 def part_to_dict(part: Any) -> Any:
@@ -36,6 +73,7 @@ READERS: Final[dict[str, Callable[[Any], Any]]] = {
     "samples": Samples.from_dict,
     "hardware": Hardware.from_dict,
     "verdict": Verdict.from_dict,
+    "figure": Figure.from_dict,
 }
 
 
@@ -43,6 +81,8 @@ def lines_about(result: BenchmarkResult) -> Iterator[str]:
     """What is known of a result beside the times of its steps, a line each."""
     if result.error is not None:
         yield f"error: {result.error}"
+    if result.figure is not None:
+        yield str(result.figure)
     if result.workload not in {None, ClosedLoop(1)}:
         yield f"load: {result.workload}"
     if (samples := result.samples) is not None and samples.duration_s > 0.0:
