@@ -307,6 +307,24 @@ warnings.simplefilter("ignore", DeprecationWarning)
 writes = ConsoleSpanExporter(formatter=lambda span: span.name + chr(10))
 provider = TracerProvider()
 """
+HOLDING = """
+from opentelemetry.sdk.trace import SpanProcessor
+
+held, go_on = threading.Event(), threading.Event()
+
+
+class Holding(SpanProcessor):
+    # Holds the parent's thread, and writes whose each span is.
+    def on_start(self, span, parent_context=None):
+        if os.getpid() == parent:
+            held.set()
+            go_on.wait(10)
+
+    def on_end(self, span):
+        os.write(1, f"{os.getpid() == parent} {span.name}\\n".encode())
+
+
+"""
 
 
 def run(program: str) -> subprocess.CompletedProcess[str]:
@@ -331,32 +349,9 @@ for number in range(20):
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
 def test_a_forked_child_exports_nothing_of_its_parents_and_its_own() -> None:
-    ended = run("""
-held, go_on = threading.Event(), threading.Event()
-
-
-class Holding:
-    def __init__(self):
-        self.inner = SimpleSpanProcessor(writes)
-
-    def on_start(self, span, parent_context=None):
-        if os.getpid() == parent:
-            held.set()
-            go_on.wait(10)
-
-    def on_end(self, span):
-        os.write(1, f"{os.getpid() == parent} {span.name}\\n".encode())
-
-    def _on_ending(self, span):
-        pass
-
-    def shutdown(self):
-        pass
-
-    def force_flush(self, timeout_millis=0):
-        return True
-
-
+    ended = run(
+        HOLDING
+        + """
 parent = os.getpid()
 provider.add_span_processor(Holding())
 pipeline, collector = Pipeline([abs]), OtelCollector(tracer_provider=provider, root_name="parents")
@@ -374,7 +369,8 @@ if child == 0:
 assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
 go_on.set()
 assert collector.flush(5)
-""")
+"""
+    )
 
     assert (ended.returncode, ended.stderr) == (0, "")
     lines = ended.stdout.splitlines()
