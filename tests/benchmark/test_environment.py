@@ -12,8 +12,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ml_pipes.benchmark import environment as room
 from ml_pipes.benchmark.environment import environment, foreign_cpus
+
+# The package offers the function under the same name, which hides the module.
+room = sys.modules["ml_pipes.benchmark.environment"]
 
 
 def test_it_is_plain_json_and_names_what_could_change_a_figure() -> None:
