@@ -18,6 +18,8 @@ __all__ = ["Backlog"]
 # Some 100 MB.
 _MOST: Final = 50_000
 _TWO: Final = 2
+# CPython 3.12 freezes a few hundred by itself; a program that freezes has tens of thousands.
+_FROZEN_BY_PYTHON: Final = 1000
 
 
 class Backlog:
@@ -45,7 +47,7 @@ class Backlog:
         # What others froze stays frozen; without the GIL, freezing goes through all objects there are.
         is_free = not getattr(sys, "_is_gil_enabled", lambda: True)()
         self._young = gc.get_threshold()[0] // 2
-        self._freezes = gc.isenabled() and not gc.get_freeze_count() and not is_free
+        self._freezes = gc.isenabled() and gc.get_freeze_count() < _FROZEN_BY_PYTHON and not is_free
         return self
 
     def __exit__(
