@@ -18,11 +18,12 @@ __all__ = ["main"]
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command; 0 when it did its work, 1 for a mistake of the user's, 130 for Ctrl-C.
 
-    Arguments that cannot be parsed end the process with 2, as argparse does.
+    A command may say another status. Arguments that cannot be parsed end the process with 2, as
+    argparse does.
     """
     try:
         try:
-            _command(argv)
+            status = _command(argv)
         finally:
             # Here and not when Python ends, which would complain in its own words.
             if sys.stdout is not None:
@@ -43,15 +44,15 @@ def main(argv: Sequence[str] | None = None) -> int:
         _drop_output()
         print(f"error: the output cannot be written: {error.strerror}", file=sys.stderr)
         return 1
-    return 0
+    return status
 
 
-def _command(argv: Sequence[str] | None) -> None:
+def _command(argv: Sequence[str] | None) -> int:
     # Imported here, for Ctrl-C while Python still reads files is Ctrl-C too.
     from ml_pipes._cli.parser import make_parser
 
     arguments = make_parser().parse_args(argv)
-    arguments.run(arguments)
+    return arguments.run(arguments) or 0
 
 
 def _drop_output() -> None:

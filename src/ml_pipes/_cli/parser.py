@@ -8,15 +8,18 @@ from __future__ import annotations
 import argparse
 
 import ml_pipes
-from ml_pipes._cli import demo
+from ml_pipes._cli import demo, run
 
 __all__ = ["make_parser"]
 
+_COMMANDS = (demo, run)
+
 
 def make_parser() -> argparse.ArgumentParser:
-    """A parser whose result has ``run``, to be called with that result."""
+    """A parser whose result has ``run``, to be called with that result; it may give an exit status."""
     parser = argparse.ArgumentParser(prog="ml-pipes", description="Inference as a plain list of small steps.")
     parser.add_argument("--version", action="version", version=f"ml-pipes {ml_pipes.__version__}")
     commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
-    demo.add_parser(commands)
+    for command in _COMMANDS:
+        command.add_parser(commands)
     return parser
