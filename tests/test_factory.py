@@ -194,3 +194,9 @@ def test_a_factory_of_a_factory_is_refused(around: Callable[[Any], Factory[Any]]
 
 def test_a_factory_shows_what_it_is() -> None:
     assert repr(pipeline_factory(_adder)) == "PipelineFactory(_adder)"
+
+
+def test_a_builtin_that_does_not_tell_what_it_takes_is_not_checked() -> None:
+    Factory(dict).validate_config({"anything": 1})
+
+    assert Factory(dict).build({"anything": 1}) == {"anything": 1}

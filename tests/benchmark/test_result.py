@@ -168,6 +168,14 @@ def test_what_else_is_known_stands_below_the_table() -> None:
     ]
 
 
+def test_many_sizes_of_batches_are_told_in_groups() -> None:
+    region = RegionStat("4:Batch", dict.fromkeys(range(1, 11), 1), _stat("wait"))
+
+    assert _result(regions=[region]).to_table().splitlines()[-1] == (
+        "4:Batch: 10 batches of 5.5 on average (1 x 1, 1 x 2, 2 x 3-4, 4 x 5-8, 2 x 9-16)"
+    )
+
+
 def test_a_verdict_says_what_the_measurement_found_too() -> None:
     samples = _samples(invalid=("the generator was late",))
 

@@ -12,7 +12,7 @@ try:
     from ml_pipes.benchmark.hardware import Hardware
     from ml_pipes.benchmark.load import ClosedLoop, Load, Offline, OpenLoop, Queries
     from ml_pipes.benchmark.measure import measure
-    from ml_pipes.benchmark.parts import Figure
+    from ml_pipes.benchmark.parts import ScenarioFigure
     from ml_pipes.benchmark.result import BenchmarkDiff, BenchmarkResult
     from ml_pipes.benchmark.samples import Samples
     from ml_pipes.benchmark.scenarios import (
@@ -46,7 +46,6 @@ __all__ = [
     "ConfigFilter",
     "DataFactory",
     "DataFactoryLike",
-    "Figure",
     "Hardware",
     "InputFn",
     "InvocationStat",
@@ -65,6 +64,7 @@ __all__ = [
     "Rules",
     "Samples",
     "Scenario",
+    "ScenarioFigure",
     "Server",
     "SingleStream",
     "Verdict",

@@ -20,7 +20,7 @@ from ml_pipes.benchmark.inputs import Given, prepared
 from ml_pipes.benchmark.intervals import as_intervals
 from ml_pipes.benchmark.load import ClosedLoop
 from ml_pipes.benchmark.measure import Progress, measure
-from ml_pipes.benchmark.parts import Figure
+from ml_pipes.benchmark.parts import ScenarioFigure
 from ml_pipes.benchmark.result import BenchmarkResult
 from ml_pipes.benchmark.samples import Samples
 from ml_pipes.benchmark.scenarios import OfflineScenario
@@ -104,7 +104,7 @@ class Benchmark:
         result = self._result(samples, collector, given)
         if config.scenario is not None:
             outcome = config.scenario.outcome(samples)
-            result.verdict, result.figure = outcome.verdict, Figure.of(outcome)
+            result.verdict, result.figure = outcome.verdict, ScenarioFigure.of(outcome)
         if watch is not None:
             result.hardware = _hardware(watch, samples, collector)
         return result

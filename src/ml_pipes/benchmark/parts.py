@@ -22,13 +22,13 @@ from ml_pipes.benchmark.verdict import Verdict
 if TYPE_CHECKING:
     from ml_pipes.benchmark.result import BenchmarkResult
 
-__all__ = ["READERS", "Figure", "lines_about", "part_to_dict"]
+__all__ = ["READERS", "ScenarioFigure", "lines_about", "part_to_dict"]
 
 _MOST_SIZES = 8
 
 
 @dataclass(frozen=True)
-class Figure:
+class ScenarioFigure:
     """The one number that a scenario is about.
 
     Attributes:
@@ -44,7 +44,7 @@ class Figure:
     unit: str
 
     @classmethod
-    def of(cls, outcome: Outcome) -> Figure:
+    def of(cls, outcome: Outcome) -> ScenarioFigure:
         """The number of what a scenario gave."""
         return cls(outcome.scenario, outcome.metric, outcome.value, outcome.unit)
 
@@ -53,7 +53,7 @@ class Figure:
         return asdict(self)
 
     @classmethod
-    def from_dict(cls, data: Mapping[str, Any]) -> Figure:
+    def from_dict(cls, data: Mapping[str, Any]) -> ScenarioFigure:
         """What :meth:`to_dict` gave, after JSON."""
         value = data["value"]
         return cls(data["scenario"], data["metric"], math.nan if value is None else value, data["unit"])
@@ -73,7 +73,7 @@ READERS: Final[dict[str, Callable[[Any], Any]]] = {
     "samples": Samples.from_dict,
     "hardware": Hardware.from_dict,
     "verdict": Verdict.from_dict,
-    "figure": Figure.from_dict,
+    "figure": ScenarioFigure.from_dict,
 }
 
 

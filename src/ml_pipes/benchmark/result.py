@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Self
 
-from ml_pipes.benchmark.parts import READERS, Figure, lines_about, part_to_dict
+from ml_pipes.benchmark.parts import READERS, ScenarioFigure, lines_about, part_to_dict
 from ml_pipes.benchmark.plain import plain
 from ml_pipes.benchmark.stat import InvocationStat, InvocationStatDiff, RegionStat, pairs
 from ml_pipes.benchmark.tables import comparison_table, diff_table, stat_table
@@ -67,7 +67,7 @@ class BenchmarkResult:
     environment: dict[str, Any] | None = field(default=None, kw_only=True)
     regions: Sequence[RegionStat] = field(default=(), kw_only=True)
     verdict: Verdict | None = field(default=None, kw_only=True)
-    figure: Figure | None = field(default=None, kw_only=True)
+    figure: ScenarioFigure | None = field(default=None, kw_only=True)
     warmup: int = field(default=0, kw_only=True)
     measurement: dict[str, Any] | None = field(default=None, kw_only=True)
     inputs: Sequence[dict[str, Any]] = field(default=(), kw_only=True)
