@@ -15,7 +15,9 @@ from ml_pipes.benchmark.stat import InvocationStat
 
 
 def _result(error: str | None = None) -> BenchmarkResult:
-    return BenchmarkResult("[a]", {}, InvocationStat.from_seconds("total", [1.0], ()), [], error=error)
+    return BenchmarkResult(
+        "[a]|model:b", {}, InvocationStat.from_seconds("total", [1.0], ()), [], error=error
+    )
 
 
 def test_nothing_is_shown_unless_wanted_and_lines_where_there_is_no_terminal(
@@ -37,14 +39,14 @@ def test_without_rich_there_are_lines(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_the_bar_shows_failures_as_they_are(capsys: pytest.CaptureFixture[str]) -> None:
     with BarProgress(2) as bar:
-        bar.begin("[a]")
+        bar.begin("[a]|model:b")
         bar.tell(5, 10, 1.0)
         bar.tell(5, None, 1.0)
         bar.end(_result("ValueError: [bad]"), is_new=True)
         bar.end(_result(), is_new=False)
 
     assert bar.ended == 2
-    assert "[a]: ValueError: [bad]" in capsys.readouterr().err
+    assert "[a]|model:b: ValueError: [bad]" in capsys.readouterr().err
 
 
 @pytest.mark.stress

@@ -86,7 +86,9 @@ class BarProgress(SweepProgress):
     def end(self, result: BenchmarkResult, *, is_new: bool) -> None:
         super().end(result, is_new=is_new)
         if result.error is not None:
-            self._bar.console.print(f"{result.label}: {result.error}", markup=False, highlight=False)
+            # As it is: a label such as "model:b:" is no emoji, and brackets are no markup.
+            line = f"{result.label}: {result.error}"
+            self._bar.console.print(line, markup=False, emoji=False, highlight=False, soft_wrap=True)
         self._show(completed=float(self.ended), done=f"{self.ended}/{self.total}")
 
     def _show(self, **fields: Any) -> None:
