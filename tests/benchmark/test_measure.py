@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import signal
+import threading
 from collections.abc import Callable
 from threading import Event, Lock
 from typing import Any
@@ -9,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ml_pipes._threads.clock import Gate
+from ml_pipes._threads.clock import Gate, SystemClock
 from ml_pipes._threads.fakes import FakeClock
 from ml_pipes.benchmark.load import ClosedLoop, Load, Offline, OpenLoop, Queries
 from ml_pipes.benchmark.measure import input_at, measure
@@ -119,6 +121,44 @@ class TestEnds:
 
         assert samples.interrupted
         assert samples.count == 0
+
+    def test_a_second_interrupt_also_gives_up_waiting_for_calls_that_run(self) -> None:
+        entered, go_on = Event(), Event()
+
+        def call(_: object) -> None:
+            entered.set()
+            go_on.wait(timeout=20)
+
+        class Interrupting(SystemClock):
+            """Ctrl-C whenever the measuring thread waits: for calls, and for the last ones to end."""
+
+            @staticmethod
+            def wait(gate: Gate, timeout_s: float | None) -> bool:
+                assert entered.wait(timeout=10)
+                raise KeyboardInterrupt
+
+        samples = measure(call, 0, ClosedLoop(), runs=10, clock=Interrupting())
+        go_on.set()
+
+        assert samples.interrupted
+        assert (samples.count, samples.unfinished) == (0, 1)
+
+    @pytest.mark.stress
+    def test_real_interrupts_at_any_time_give_back_what_was_measured_and_leave_no_caller(self) -> None:
+        main, before = threading.get_ident(), set(threading.enumerate())
+
+        for at in range(0, 400, 20):
+
+            def call(index: int, at: int = at) -> None:
+                if index == at:
+                    signal.pthread_kill(main, signal.SIGINT)
+                Gate().wait(0.0001)
+
+            samples = measure(call, lambda index: index, ClosedLoop(3), runs=10**9, limit_s=20.0)
+
+            assert samples.interrupted
+            assert samples.invalid == ()
+        assert set(threading.enumerate()) <= before
 
     def test_at_its_limit_it_gives_back_what_was_measured_and_says_so(self) -> None:
         samples = measure(lambda _: None, 0, ClosedLoop(), runs=10**9, limit_s=0.05)

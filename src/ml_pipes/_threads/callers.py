@@ -6,6 +6,7 @@ what is called, or of which calls are counted: a book decides that.
 
 from __future__ import annotations
 
+import contextlib
 import contextvars
 import threading
 from abc import ABC, abstractmethod
@@ -126,11 +127,12 @@ class Callers(ABC):
             self._clock.wait(self._foreman, left_s)
         if not self._alive():
             for thread in self._threads:
-                thread.join()  # it is at its last instruction
+                with contextlib.suppress(RuntimeError):  # an interrupt came before it was started
+                    thread.join()  # it is at its last instruction
         return self._alive()
 
     def _alive(self) -> int:
-        return len(self._threads) - len(self._ended)
+        return sum(thread.ident is not None for thread in self._threads) - len(self._ended)
 
     @abstractmethod
     def overdue(self, until_s: float) -> int:
