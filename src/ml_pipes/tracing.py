@@ -56,9 +56,9 @@ class TracingConfig:
         return self.capture_config or self.capture_shapes or self._capture_outputs
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, init=False)
 class StepSpan:
-    """One step of one run.
+    """One step of one run; immutable.
 
     Attributes:
         label: the step, ``i:name``; the wait of a batch is its own span, ``i:Batch[wait]``.
@@ -95,6 +95,44 @@ class StepSpan:
     thread: int | None = None
     error_type: str | None = None
     error_message: str | None = None
+
+    def __init__(
+        self,
+        label: str,
+        start_time: float,
+        duration_s: float,
+        error: bool = False,
+        operator_config: dict[str, Any] | None = None,
+        attributes: dict[str, Any] | None = None,
+        input_shape: tuple[Any, ...] | str | None = None,
+        output_shape: tuple[Any, ...] | str | None = None,
+        output_value: Any = None,
+        child_trace: InvocationTrace | None = None,
+        operator_type: type | None = None,
+        runs: tuple[InvocationTrace, ...] = (),
+        thread: int | None = None,
+        error_type: str | None = None,
+        error_message: str | None = None,
+    ) -> None:
+        # One is made per step of each call that somebody reads: the generated __init__ of a frozen
+        # dataclass, a checked store per field, takes three times as long.
+        vars(self).update(
+            label=label,
+            start_time=start_time,
+            duration_s=duration_s,
+            error=error,
+            operator_config={} if operator_config is None else operator_config,
+            attributes={} if attributes is None else attributes,
+            input_shape=input_shape,
+            output_shape=output_shape,
+            output_value=output_value,
+            child_trace=child_trace,
+            operator_type=operator_type,
+            runs=runs,
+            thread=thread,
+            error_type=error_type,
+            error_message=error_message,
+        )
 
     @property
     def end_time(self) -> float:
@@ -285,17 +323,27 @@ def mean_trace(
         batch_size: of the mean; see :class:`InvocationTrace`.
         workers: of the mean.
     """
+    traces = tuple(traces)  # as they are now: the spans are made when somebody reads them
+    return InvocationTrace.later(
+        lambda: _mean_spans(traces),
+        (
+            _mean(trace.total_duration_s for trace in traces),
+            batch_size,
+            workers,
+            min((trace.start_time for trace in traces), default=0.0),
+            None,
+            None,
+            None,
+        ),
+    )
+
+
+def _mean_spans(traces: Sequence[InvocationTrace]) -> Iterator[StepSpan]:
     seen: dict[str, list[StepSpan]] = {}
     for trace in traces:
         for span in trace.spans:
             seen.setdefault(span.label, []).append(span)
-    return InvocationTrace(
-        [_mean_span(spans) for spans in seen.values()],
-        _mean(trace.total_duration_s for trace in traces),
-        batch_size,
-        workers,
-        start_time=min((trace.start_time for trace in traces), default=0.0),
-    )
+    return map(_mean_span, seen.values())
 
 
 def _mean_span(spans: Sequence[StepSpan]) -> StepSpan:
