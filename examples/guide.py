@@ -99,14 +99,17 @@ def album(count: int = 8) -> InputFn:
 
 def main() -> None:
     """Run each pipeline once on eight photographs."""
+    pipelines = {
+        "faces": faces(batch=4),
+        "album_faces": album_faces(2, 4),
+        "pieces_of_faces": pieces_of_faces(),
+    }
     _, files, _, _ = album(8)()
-    for name, pipeline in (("album_faces", album_faces(2, 4)), ("pieces_of_faces", pieces_of_faces(4))):
+    for name, pipeline in pipelines.items():
         with pipeline:
-            print(f"{name}: {[len(found['boxes']) for found in pipeline(files)]} faces")
+            found = [pipeline(data) for data in files] if name == "faces" else pipeline(files)
+            print(f"{name}: {[len(each['boxes']) for each in found]} faces")
             report(pipeline)
-    with faces(batch=4) as pipeline:
-        print(f"faces: {[len(pipeline(data)['boxes']) for data in files]} faces")
-        report(pipeline)
 
 
 if __name__ == "__main__":

@@ -17,12 +17,14 @@ pytestmark = pytest.mark.models
 
 EXAMPLES = [
     "decode_then_batch",
+    "guide",
     "levers",
     "lists_in_fours",
     "pages_and_crops",
     "photographs",
     "shared_model",
     "tiles",
+    "timeline",
     "two_models",
     "uneven_lists",
 ]
@@ -159,3 +161,38 @@ def test_each_lever_does_what_it_says(capsys: Any) -> None:
     assert "\nregion " in printed
     assert batches(stats["keys"]["5:Batch"]) == {2: 3}
     assert stats["refusals"]["5:Batch"].refused == 1
+
+
+def test_the_levers_to_be_measured_find_what_the_serial_run_finds(capsys: Any) -> None:
+    example("guide").main()
+
+    lines = capsys.readouterr().out.splitlines()
+    faces = "[1, 2, 2, 1, 2, 2, 1, 2] faces"
+    assert [line for line in lines if line.endswith("faces")] == [
+        f"faces: {faces}",
+        f"album_faces: {faces}",
+        f"pieces_of_faces: {faces}",
+    ]
+
+
+def test_the_inputs_to_be_measured_are_named() -> None:
+    guide = example("guide")
+
+    one_by_one, album = guide.photograph(count=2), guide.album(count=3)
+
+    assert [one_by_one()[0] for _ in range(3)] == ["photograph 0", "photograph 1", "photograph 0"]
+    assert album()[0] == "album of 3"
+    assert len(album()[1]) == 3
+
+
+def test_the_timeline_of_eight_callers_is_written_twice(tmp_path: Path, capsys: Any) -> None:
+    timeline = example("timeline").main(tmp_path)
+
+    assert capsys.readouterr().out.splitlines() == [
+        f"written: {tmp_path / 'timeline.html'}",
+        f"written: {tmp_path / 'timeline.json.gz'}",
+    ]
+    assert len(timeline.traces) == 32
+    assert "8 callers around Batch(4) with CenterFace" in (tmp_path / "timeline.html").read_text()
+    assert {trace.spans[6].label for trace in timeline.traces} == {"5:Batch"}
+    assert all(run.participants for trace in timeline.traces for run in trace.spans[6].runs)
