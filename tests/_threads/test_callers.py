@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextvars
+import gc
 import threading
 from collections.abc import Callable
 from itertools import count
@@ -96,6 +97,15 @@ class TestLoopCallers:
 
         with pytest.raises(KeyboardInterrupt):
             ran(LoopCallers(call, lambda _: None, Wanted(1000), 1))
+
+    def test_what_is_noted_costs_the_garbage_collector_nothing(self) -> None:
+        callers = LoopCallers(lambda _: None, lambda _: 0, Wanted(100), 1)
+        ran(callers)
+
+        gc.collect()
+
+        assert len(callers._rows) == 100
+        assert not any(gc.is_tracked(row) for row in callers._rows)
 
     def test_callers_are_named_and_see_the_context_of_who_started_them(self) -> None:
         seen: set[tuple[str, str]] = set()

@@ -189,6 +189,19 @@ class TestEnds:
 
         assert told[-1] == (20, 20)
 
+    def test_progress_knows_how_many_calls_a_rate_will_make(self) -> None:
+        told: list[int | None] = []
+
+        measure(
+            lambda _: None,
+            0,
+            OpenLoop(500.0),
+            duration_s=0.02,
+            progress=lambda done, total, elapsed_s: told.append(total),
+        )
+
+        assert set(told) == {10}
+
     def test_a_progress_that_raises_ends_it(self) -> None:
         def progress(*_: object) -> None:
             raise BrokenPipeError("nobody listens")

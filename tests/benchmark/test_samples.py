@@ -115,6 +115,15 @@ def test_samples_with_another_latency_are_not_equal() -> None:
     assert samples((1.0, 1.0, 2.0, False)) != samples((1.0, 1.0, 2.5, False))
 
 
+def test_they_are_no_equal_of_anything_else_and_tell_what_they_are() -> None:
+    assert EDGES != "samples"
+    assert repr(EDGES) == "Samples(3 calls in 10.000 s, 0.2/s)"
+
+
+def test_a_window_without_length_has_no_calls_in_flight() -> None:
+    assert math.isnan(samples(since_s=1.0, until_s=1.0).mean_in_flight)
+
+
 def test_a_closed_loop_says_that_it_cannot_see_what_a_stall_does() -> None:
     closed = samples((1.0, 1.0, 2.0, False), load=ClosedLoop(2))
 

@@ -6,7 +6,6 @@ of what is made of the figures.
 
 from __future__ import annotations
 
-import contextlib
 import copy
 import gc
 import itertools
@@ -162,19 +161,22 @@ class _Session:
     def samples(self) -> Samples:
         """Measure."""
         try:
-            try:
-                self._callers.run(self._look)
-            except KeyboardInterrupt:
-                self._interrupted = True
-            self._window.close(min(self._clock.now(), self._until_s))
-            self._callers.stop(self._bounds.grace_s)
-        except KeyboardInterrupt:  # again: wait no longer
+            self._callers.run(self._look)
+        except KeyboardInterrupt:
             self._interrupted = True
         finally:
-            with contextlib.suppress(KeyboardInterrupt):
-                self._callers.stop(0.0)
+            self._end()
         self._tell_progress()
-        return self._made_of(list(self._callers.calls))
+        return self._made_of(self._callers.calls)
+
+    def _end(self) -> None:
+        """Wait for the last calls; another interrupt ends that too."""
+        try:
+            self._window.close(min(self._clock.now(), self._until_s))
+            self._callers.stop(self._bounds.grace_s)
+        except KeyboardInterrupt:
+            self._interrupted = True
+            self._callers.stop(0.0)
 
     def cut_short(self) -> Samples:
         """Nothing was measured, since the warm-up was interrupted."""
@@ -193,7 +195,7 @@ class _Session:
             )
         if isinstance(load, Offline):
             zeros: Iterator[float] = itertools.repeat(0.0, self._bounds.runs or 0)
-            most = load.max_in_flight
+            most = min(load.max_in_flight, self._bounds.runs or 1)
             return TimetableCallers(call, inputs, window, zeros, window.start_s, most, most, clock)
         count = load.callers if isinstance(load, ClosedLoop) else 1
         return LoopCallers(call, inputs, window, count, clock)
