@@ -8,11 +8,11 @@ from __future__ import annotations
 import argparse
 
 import ml_pipes
-from ml_pipes._cli import demo, run
+from ml_pipes._cli import benchmark, demo, run
 
 __all__ = ["make_parser"]
 
-_COMMANDS = (demo, run)
+_COMMANDS = (demo, run, benchmark)
 
 
 def make_parser() -> argparse.ArgumentParser:

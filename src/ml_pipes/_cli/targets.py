@@ -83,9 +83,13 @@ class Data:
     module: ModuleType
     factory: DataFactory
 
+    def check(self, config: Mapping[str, Any], flag: str) -> None:
+        """Refuse a configuration that the factory does not take, with CommandError."""
+        _check(self.factory, config, self.name, flag)
+
     def build(self, config: Mapping[str, Any], flag: str = "--data-arg") -> InputFn:
         """The function that gives inputs; raises as :meth:`Target.build`."""
-        _check(self.factory, config, self.name, flag)
+        self.check(config, flag)
         built: InputFn = _build(self.factory, config, self.module)
         return built
 
