@@ -239,10 +239,11 @@ def _scores(
 
 
 def _beyond_percentile(times: Floats, fraction: float) -> Floats:
-    """1 for a time beyond the percentile, less the share of all that are."""
+    """1 for a time beyond the percentile, a half for one that is it, less their mean over all."""
     at = min(math.ceil(fraction * len(times)), len(times)) - 1
     limit = np.partition(times, at)[at]
-    beyond = (times > limit * (1.0 + _SAME)).astype(np.float64)
+    # Halves, so that a difference shows where all times of a side are the same.
+    beyond = 0.5 * (times > limit * (1.0 - _SAME)) + 0.5 * (times > limit * (1.0 + _SAME))
     return np.asarray(beyond - beyond.mean())
 
 
