@@ -86,6 +86,11 @@ def test_the_cpus_model_is_read_from_what_the_system_says(tmp_path: Path, text: 
     assert room._cpu_model(tmp_path / "cpuinfo") == model
 
 
+def test_what_no_file_or_package_tells_is_none(tmp_path: Path) -> None:
+    assert room._text(tmp_path / "governor") is None
+    assert room._version(("no-such-distribution",)) is None
+
+
 def test_opencv_is_not_imported_for_it() -> None:
     code = (
         "import sys\n"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import builtins
 import subprocess
 import sys
 from typing import Any
@@ -36,14 +35,7 @@ def test_cpu_times_never_fall_and_memory_is_more_than_a_mebibyte() -> None:
 
 
 def test_without_psutil_it_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    real = builtins.__import__
-
-    def without(name: str, *args: Any, **kwargs: Any) -> Any:
-        if name == "psutil":
-            raise ImportError(name)
-        return real(name, *args, **kwargs)
-
-    monkeypatch.setattr(builtins, "__import__", without)
+    monkeypatch.setitem(sys.modules, "psutil", None)
 
     with pytest.raises(
         ImportError, match=r'needs psutil; install it with: pip install "ml-pipes\[benchmark\]"'
@@ -99,6 +91,19 @@ def test_cards_are_left_out_where_it_is_not(monkeypatch: pytest.MonkeyPatch, clo
         pass
 
     assert watch.readings[0].gpus == ()
+
+
+def test_where_it_cannot_begin_the_cards_library_is_let_go(
+    monkeypatch: pytest.MonkeyPatch, clock: FakeClock
+) -> None:
+    library = FakeCards()
+    monkeypatch.setitem(sys.modules, "pynvml", library)
+    monkeypatch.setitem(sys.modules, "psutil", None)
+
+    with pytest.raises(ImportError, match="needs psutil"), Watch(0.5, clock):
+        pass
+
+    assert not library.is_open
 
 
 @pytest.mark.stress
