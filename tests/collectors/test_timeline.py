@@ -237,7 +237,7 @@ def test_the_first_calls_are_kept_and_later_ones_counted() -> None:
     assert [trace.start_time for trace in timeline.traces] == [0.0, 1.0]
     assert timeline.dropped == 3
     assert "3 later calls are not shown." in timeline.to_html()
-    timeline.clear()
+    timeline.reset()
     assert (timeline.traces, timeline.dropped) == ((), 0)
 
 

@@ -11,18 +11,18 @@ from pathlib import Path
 from typing import Any
 
 from ml_pipes._threads.clock import thread_name
-from ml_pipes._threads.turnstile import Turnstile
 from ml_pipes.collectors._bars import Layout, lay_out
 from ml_pipes.collectors._chrome import chrome_trace
 from ml_pipes.collectors._gantt import gantt_page
-from ml_pipes.tracing import InvocationTrace, TraceCollector
+from ml_pipes.collectors.serial import SerialCollector
+from ml_pipes.tracing import InvocationTrace
 
 __all__ = ["TimelineCollector"]
 
 _TITLE = "ml-pipes timeline"
 
 
-class TimelineCollector(TraceCollector):
+class TimelineCollector(SerialCollector):
     """Keeps the traces of calls, to show them side by side on their threads.
 
     One may be given to several pipelines. The first ``limit`` calls are kept and
@@ -38,32 +38,30 @@ class TimelineCollector(TraceCollector):
     def __init__(self, limit: int = 10_000) -> None:
         if limit < 1:
             raise ValueError(f"TimelineCollector: limit must be 1 or more, got {limit}")
+        super().__init__()
         self.limit = limit
-        self._writing = Turnstile()
-        self.clear()
+        self.reset()
 
-    def clear(self) -> None:
+    def reset(self) -> None:
         """Forget everything."""
-        with self._writing.lock:
+        with self._one_at_a_time.lock:
             self._traces: list[InvocationTrace] = []
             self._names: dict[int, str] = {}
             self._dropped = 0
 
-    def on_trace(self, trace: InvocationTrace) -> None:
-        """Keep it, or count it."""
-        with self._writing.lock:
-            if len(self._traces) >= self.limit:
-                self._dropped += 1
-                return
-            self._traces.append(trace)
-            if trace.thread is not None and trace.thread not in self._names:
-                # Now, since the thread may have ended when the timeline is looked at.
-                self._names[trace.thread] = thread_name(trace.thread)
+    def _collect(self, trace: InvocationTrace) -> None:
+        if len(self._traces) >= self.limit:
+            self._dropped += 1
+            return
+        self._traces.append(trace)
+        if trace.thread is not None and trace.thread not in self._names:
+            # Now, since the thread may have ended when the timeline is looked at.
+            self._names[trace.thread] = thread_name(trace.thread)
 
     @property
     def traces(self) -> tuple[InvocationTrace, ...]:
         """The calls that are kept, in the order of their ends."""
-        with self._writing.lock:
+        with self._one_at_a_time.lock:
             return tuple(self._traces)
 
     @property
@@ -122,6 +120,6 @@ class TimelineCollector(TraceCollector):
         return json.dumps(self.to_chrome(), allow_nan=False)
 
     def _layout(self) -> Layout:
-        with self._writing.lock:
+        with self._one_at_a_time.lock:
             traces, names = list(self._traces), dict(self._names)
         return lay_out(traces, names)
