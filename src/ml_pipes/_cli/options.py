@@ -13,7 +13,7 @@ from typing import Any
 from ml_pipes._cli.inputs import FILES
 from ml_pipes._cli.values import WRITTEN
 
-__all__ = ["STATUSES", "add_command", "add_config", "add_inputs", "add_target", "number", "whole"]
+__all__ = ["STATUSES", "Help", "add_command", "add_config", "add_inputs", "add_target", "number", "whole"]
 
 STATUSES = "exit status: 0 done, 1 a mistake that the message says how to mend, 2 wrong usage, 130 Ctrl-C"
 
@@ -35,7 +35,7 @@ def add_command(
         help=words,
         description=f"{words[0].upper()}{words[1:]}.{' ' if more else ''}{more}",
         epilog=epilog,
-        formatter_class=_Help,
+        formatter_class=Help,
         allow_abbrev=False,
     )
     return parser
@@ -101,8 +101,13 @@ def number(unit: str) -> Callable[[str], float]:
     return convert
 
 
-class _Help(argparse.HelpFormatter):
+class Help(argparse.HelpFormatter):
     """Fills what describes, keeps the lines of what gives examples."""
+
+    def __init__(self, prog: str, **settings: Any) -> None:
+        super().__init__(prog, **{"max_help_position": 28, **settings})
+        # argparse leaves the indent of commands out of account, and breaks the lines of the longest.
+        self._action_max_length = 16
 
     def _fill_text(self, text: str, width: int, indent: str) -> str:
         if "\n" in text:

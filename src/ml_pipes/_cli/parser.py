@@ -8,18 +8,25 @@ from __future__ import annotations
 import argparse
 
 import ml_pipes
-from ml_pipes._cli import benchmark, demo, run
+from ml_pipes._cli import benchmark, compare, completion, demo, info, run, trace
+from ml_pipes._cli.options import STATUSES, Help
 
 __all__ = ["make_parser"]
 
-_COMMANDS = (demo, run, benchmark)
+_COMMANDS = (demo, run, benchmark, compare, trace, info)
 
 
 def make_parser() -> argparse.ArgumentParser:
     """A parser whose result has ``run``, to be called with that result; it may give an exit status."""
-    parser = argparse.ArgumentParser(prog="ml-pipes", description="Inference as a plain list of small steps.")
+    parser = argparse.ArgumentParser(
+        prog="ml-pipes",
+        description="Inference as a plain list of small steps.",
+        epilog=f"{STATUSES}. ml-pipes COMMAND --help has examples.",
+        formatter_class=Help,
+    )
     parser.add_argument("--version", action="version", version=f"ml-pipes {ml_pipes.__version__}")
     commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
     for command in _COMMANDS:
         command.add_parser(commands)
+    completion.add_parser(commands, make_parser)
     return parser

@@ -147,7 +147,7 @@ def _discovered(kind: type[Any], module: ModuleType, name: str) -> Any:
 
 
 def _ensured(kind: type[Any], value: Any, name: str) -> Any:
-    if not callable(value):
+    if not callable(value) or isinstance(value, Pipeline):
         raise CommandError(f"{name} is a {type(value).__name__}; name a function{_or_pipeline(kind)}")
     try:
         return kind.ensure_factory(value)
