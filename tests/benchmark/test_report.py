@@ -153,7 +153,7 @@ def test_environments_that_differ_are_told_apart() -> None:
 
 
 def test_a_valid_result_is_called_valid() -> None:
-    assert "VALIDno rule was broken" in Page(report_page(result())).text
+    assert "VALID no rule was broken" in Page(report_page(result())).text
 
 
 def test_an_invalid_result_says_why_and_is_never_the_best() -> None:
@@ -163,7 +163,7 @@ def test_an_invalid_result_says_why_and_is_never_the_best() -> None:
 
     page = Page(report_page([result("good", 1), result("other", 2, samples=samples(0.5)), bad]))
 
-    assert "INVALIDof 1 of 3 results the figures must not be trusted" in page.text
+    assert "INVALID of 1 of 3 results the figures must not be trusted" in page.text
     assert "3 · bad: p99 is 9 ms, and must be at most 5 ms" in page.text
     lines = report_page([result("good", 1), result("other", 2, samples=samples(0.5)), bad]).split("<tr>")
     assert "best" in lines[2]

@@ -140,7 +140,10 @@ def _axes(made: Any, rows: Sequence[Row], used: set[str]) -> None:
         grid = made.layout.xaxis.gridcolor
         made.update_layout(
             xaxis2={
-                "title": {"text": "at a time"},
+                "title": {"text": "at a time", "font": {"size": 12}},
+                "ticks": "outside",
+                "ticklen": 5,
+                "tickcolor": "rgba(0,0,0,0)",
                 "domain": [0.68 if both else 0.0, 1.0],
                 "anchor": "y",
                 "rangemode": "tozero",

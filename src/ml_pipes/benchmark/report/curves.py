@@ -8,13 +8,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
+
 from ml_pipes.benchmark.report.canvas import Section, colors, figure, lines, points, shown, size_axis
 from ml_pipes.benchmark.report.groups import Group, asked, groups_of
 from ml_pipes.benchmark.report.rows import Row
 from ml_pipes.benchmark.report.thinning import percentile_points
 from ml_pipes.benchmark.report.words import shortened, with_unit
 
-__all__ = ["percentile_section", "throughput_section"]
+__all__ = ["percentile_figure", "percentile_section", "throughput_section"]
 
 _POINTS = 400
 # Beyond these many lines a legend takes more room than the figure.
@@ -61,16 +64,30 @@ def throughput_section(rows: Sequence[Row]) -> Section | None:
 
 def percentile_section(rows: Sequence[Row]) -> Section | None:
     """Latency over its percentile; None where no result has its calls."""
-    able = [row for row in rows if len(row.latency_ms) > 1]
-    if not able:
-        return None
+    able = [(row.name, row.latency_ms) for row in rows if len(row.latency_ms) > 1]
+    return percentile_figure(able, colors(len(able)), "percentiles")
+
+
+def percentile_figure(
+    named: Sequence[tuple[str, npt.NDArray[np.float64]]], coloring: Sequence[str], key: str
+) -> Section | None:
+    """Latencies over their percentiles; None where there are none.
+
+    Args:
+        named: names, and milliseconds in any order.
+        coloring: a colour for each.
+        key: of the section.
+    """
     traces, longest, everything = [], 2, []
-    for row, color in zip(able, colors(len(able)), strict=True):
-        x, y_ms = percentile_points(row.latency_ms, _POINTS)
-        longest = max(longest, int(x[-1]))
-        everything += [float(y_ms[0]), float(y_ms[-1])]
-        traces.append(_percentiles(row, x, y_ms, color))
-    made = figure(traces, height_px=430, showlegend=1 < len(able) <= _MOST_NAMED)
+    for (name, latency_ms), color in zip(named, coloring, strict=True):
+        x, y_ms = percentile_points(latency_ms[np.isfinite(latency_ms)], _POINTS)
+        if len(x):
+            longest = max(longest, int(x[-1]))
+            everything += [float(y_ms[0]), float(y_ms[-1])]
+            traces.append(_percentiles(name, x, y_ms, color))
+    if not traces:
+        return None
+    made = figure(traces, height_px=430, showlegend=1 < len(traces) <= _MOST_NAMED)
     ticks = [at for at in _TICKS if at <= longest]
     made.update_xaxes(
         type="log",
@@ -84,7 +101,7 @@ def percentile_section(rows: Sequence[Row]) -> Section | None:
         "mark to the right is rarer. Flat is good; a step is something that happens now and then and costs "
         "that much. A line ends with the slowest call: what is beyond was not measured."
     )
-    return Section("percentiles", "Latency by percentile", made, reading)
+    return Section(key, "Latency by percentile", made, reading)
 
 
 def _is_point(row: Row) -> bool:
@@ -133,19 +150,19 @@ def _told(row: Row, ms: float, percentile: str) -> str:
     )
 
 
-def _percentiles(row: Row, x: Any, y_ms: Any, color: str) -> Any:
+def _percentiles(name: str, x: Any, y_ms: Any, color: str) -> Any:
     below = [f"{(1.0 - 1.0 / float(at)) * 100.0:.6g}" for at in x]
     return points(
         x=x.tolist(),
         y=y_ms.tolist(),
         mode="lines",
-        name=shown(row.name),
+        name=shown(shortened(name, 40)),
         line={"color": color, "width": 2},
         hoverinfo="text",
         hovertext=[
             lines(
                 [
-                    row.name,
+                    name,
                     f"p{share}: {with_unit(float(ms), 'ms')}",
                     f"1 call in {at:,.4g} took so long or longer",
                 ]

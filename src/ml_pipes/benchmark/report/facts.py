@@ -22,19 +22,28 @@ _SHOWN_APART = frozenset({"date", "load"})
 _MOST_VARIANTS = 3
 
 
-def environment_facts(rows: Sequence[Row]) -> list[Fact]:
-    """Of all results; where they differ, which has what."""
-    environments = [(row.number, row.result.environment) for row in rows if row.result.environment]
+def environment_facts(rows: Sequence[Row], others: Sequence[Mapping[str, Any] | None] = ()) -> list[Fact]:
+    """Of all results; where they differ, which has what.
+
+    Args:
+        rows: of the results.
+        others: environments of comparisons.
+    """
+    every = [*(row.result.environment for row in rows), *others]
+    environments = [(number, environment) for number, environment in enumerate(every, 1) if environment]
     if not environments:
         return []
     told = [(number, dict(_told(environment))) for number, environment in environments]
+    count = len(rows)
     names = dict.fromkeys(name for _, facts in told for name in facts)
-    facts = [(name, _merged(name, told)) for name in names]
+    facts = [(name, _merged(name, told, count)) for name in names]
     return [*_dates([environment for _, environment in environments]), *facts, *_foreign(rows)]
 
 
 def load_facts(rows: Sequence[Row]) -> list[Fact]:
     """Who called, how long, and what went before."""
+    if not rows:
+        return []
     facts: list[Fact] = []
     loads = list(dict.fromkeys(str(row.result.workload) for row in rows if row.result.workload is not None))
     if loads:
@@ -130,17 +139,24 @@ def _ranges(numbers: Sequence[Any]) -> str:
     return f"CPU {shown}" if len(whole) == 1 else f"CPUs {shown}"
 
 
-def _merged(name: str, told: Sequence[tuple[int, dict[str, str]]]) -> str:
+def _merged(name: str, told: Sequence[tuple[int, dict[str, str]]], results: int) -> str:
     variants: dict[str, list[int]] = {}
     for number, facts in told:
         variants.setdefault(facts.get(name, "not known"), []).append(number)
     if len(variants) == 1:
         return next(iter(variants))
     shown = [
-        f"{text} (results {numbered(numbers)})" for text, numbers in list(variants.items())[:_MOST_VARIANTS]
+        f"{text} ({_whose(numbers, results)})" for text, numbers in list(variants.items())[:_MOST_VARIANTS]
     ]
     more = len(variants) - _MOST_VARIANTS
     return "DIFFERS: " + "; ".join(shown) + (f"; {more} more" if more > 0 else "")
+
+
+def _whose(numbers: Sequence[int], results: int) -> str:
+    ours = [number for number in numbers if number <= results]
+    others = [number - results for number in numbers if number > results]
+    named = [("results", ours), ("comparisons", others)]
+    return ", ".join(f"{word} {numbered(found)}" for word, found in named if found)
 
 
 def _dates(environments: Sequence[Mapping[str, Any]]) -> list[Fact]:

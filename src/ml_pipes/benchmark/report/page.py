@@ -12,7 +12,9 @@ from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias
 
+from ml_pipes.benchmark.comparison import ComparisonResult
 from ml_pipes.benchmark.report.cells import table_of
+from ml_pipes.benchmark.report.comparisons import Versus, versus_of
 from ml_pipes.benchmark.report.facts import environment_facts, load_facts
 from ml_pipes.benchmark.report.rows import Row, rows_of
 from ml_pipes.benchmark.report.verdicts import errors_by_type, notes, verdict
@@ -33,7 +35,9 @@ class Timeline(Protocol):
         """The page."""
 
 
-Results: TypeAlias = BenchmarkResult | Iterable[BenchmarkResult]
+Results: TypeAlias = BenchmarkResult | ComparisonResult | Iterable[BenchmarkResult | ComparisonResult]
+# A section, and its figure as JSON.
+_Drawn: TypeAlias = "tuple[Section, Any]"
 
 
 def save_report(
@@ -42,7 +46,7 @@ def save_report(
     """Write the page, whole or not at all; folders on the way are made.
 
     Args:
-        results: what was measured, one or several.
+        results: what was measured or compared, one or several.
         path: the file; one that is there is replaced.
         title: of the page.
         timeline: see :func:`report_page`.
@@ -72,7 +76,7 @@ def report_page(results: Results, title: str = _TITLE, *, timeline: Timeline | s
     age will do. Labels and messages are shown as they are, whatever is in them.
 
     Args:
-        results: what was measured, one or several.
+        results: what was measured or compared, one or several.
         title: of the page.
         timeline: a collector of which the timeline is shown too, or a page of HTML; it is shown in a frame
             of its own that can reach nothing else.
@@ -82,41 +86,46 @@ def report_page(results: Results, title: str = _TITLE, *, timeline: Timeline | s
         TypeError: something among the results is none.
         ValueError: there is no result.
     """
-    rows = rows_of(_listed(results))
+    measured, compared = _sorted_out(results)
+    rows, versus = rows_of(measured), [versus_of(at, each) for at, each in enumerate(compared, 1)]
     template = _template()
     columns, lines = table_of(rows)
+    drawn, drawn_of_comparisons = _drawn(rows, compared, versus)
     page: str = template.render(
         title=title,
         written=dt.datetime.now(dt.UTC).strftime("%Y-%m-%d %H:%M UTC"),
         rows=rows,
-        verdict=verdict(rows),
-        facts=[*load_facts(rows), *environment_facts(rows)],
+        verdict=verdict(rows) if rows else None,
+        facts=[*load_facts(rows), *environment_facts(rows, [each.environment for each in compared])],
         errors=errors_by_type(rows),
         notes=notes(rows),
         columns=columns,
         lines=lines,
         has_best=any(cell.is_best for line in lines for cell in line),
-        sections=[(section, _json(section.figure)) for section in _sections(rows)],
+        sections=drawn,
+        comparisons=list(zip(versus, drawn_of_comparisons, strict=True)),
         timeline=timeline if isinstance(timeline, str | None) else timeline.to_html(title),
         plotly_js=_plotly_js(),
     )
     return page
 
 
-def _listed(results: Results) -> list[BenchmarkResult]:
-    if isinstance(results, BenchmarkResult):
-        return [results]
-    is_text = isinstance(results, str | bytes)  # such as a path
-    listed: list[Any] = list(results) if isinstance(results, Iterable) and not is_text else [results]
+def _sorted_out(results: Results) -> tuple[list[BenchmarkResult], list[ComparisonResult]]:
+    """What was measured, and what was compared."""
+    is_one = isinstance(results, BenchmarkResult | ComparisonResult | str | bytes)
+    listed: list[Any] = list(results) if isinstance(results, Iterable) and not is_one else [results]
     for one in listed:
-        if not isinstance(one, BenchmarkResult):
+        if not isinstance(one, BenchmarkResult | ComparisonResult):
             raise TypeError(
-                f"a report is of BenchmarkResults, got a {type(one).__name__}; "
+                f"a report is of BenchmarkResults and ComparisonResults, got a {type(one).__name__}; "
                 "BenchmarkResult.load reads one from a file"
             )
     if not listed:
         raise ValueError("a report needs a result, got none")
-    return listed
+    return (
+        [one for one in listed if isinstance(one, BenchmarkResult)],
+        [one for one in listed if isinstance(one, ComparisonResult)],
+    )
 
 
 def _template() -> Any:
@@ -131,29 +140,30 @@ def _template() -> Any:
     ).from_string(files(__package__).joinpath("page.html").read_text(encoding="utf-8"))
 
 
-def _sections(rows: Sequence[Row]) -> list[Section]:
+def _drawn(
+    rows: Sequence[Row], compared: Sequence[ComparisonResult], versus: Sequence[Versus]
+) -> tuple[list[_Drawn], list[list[_Drawn]]]:
+    """The figures of the results, and those of each comparison."""
     try:
         import plotly  # type: ignore[import-untyped] # noqa: F401 # it comes without types, and is heavy
     except ModuleNotFoundError as missing:
         raise ImportError(
             'a report needs plotly; install it with: pip install "ml-pipes[benchmark]"', name="plotly"
         ) from missing
-    from ml_pipes.benchmark.report.batches import size_section, wait_section
-    from ml_pipes.benchmark.report.busy import busy_section
-    from ml_pipes.benchmark.report.curves import percentile_section, throughput_section
-    from ml_pipes.benchmark.report.steps import step_section
-    from ml_pipes.benchmark.report.times import time_section
+    from ml_pipes.benchmark.report.comparison_figures import comparison_sections
+    from ml_pipes.benchmark.report.figures import result_sections
 
-    made = (
-        throughput_section(rows),
-        percentile_section(rows),
-        time_section(rows),
-        step_section(rows),
-        size_section(rows),
-        wait_section(rows),
-        busy_section(rows),
+    return (
+        _with_json(result_sections(rows)),
+        [
+            _with_json(comparison_sections(comparison, each.key))
+            for comparison, each in zip(compared, versus, strict=True)
+        ],
     )
-    return [section for section in made if section is not None]
+
+
+def _with_json(sections: Sequence[Section]) -> list[_Drawn]:
+    return [(section, _json(section.figure)) for section in sections]
 
 
 def _json(figure: Any) -> Any:
