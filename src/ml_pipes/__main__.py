@@ -30,7 +30,7 @@ def main(argv: Sequence[str] | None = None) -> int:
                 sys.stdout.flush()
     except CommandError as error:
         print(f"error: {error}", file=sys.stderr)
-        return 1
+        return error.status
     except KeyboardInterrupt:
         return INTERRUPTED
     except BrokenPipeError:

@@ -86,6 +86,19 @@ def test_one_result_as_json_is_one_that_can_be_loaded(lengths: str, tmp_path: Pa
     assert capsys.readouterr().out.startswith("mine\n")
 
 
+def test_a_page_is_written(lengths: str, tmp_path: Path, capsys) -> None:
+    pytest.importorskip("plotly")
+
+    assert main(["benchmark", lengths, "--runs", "3", "--html", "page.html"]) == 0
+    assert "lengths.py" in (tmp_path / "page.html").read_text("utf-8")
+    assert capsys.readouterr().err == "written: page.html; open it in a browser\n"
+
+
+def test_a_page_of_another_name_is_refused_before_anything_is_measured(lengths: str, capsys) -> None:
+    assert main(["benchmark", lengths, "--html", "page.pdf"]) == 1
+    assert capsys.readouterr() == ("", "error: --html page.pdf: the name must end in .html\n")
+
+
 def test_json_on_standard_output_stands_there_alone(lengths: str, write, capsys) -> None:
     write(
         "loud.py",

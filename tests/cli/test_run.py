@@ -292,3 +292,18 @@ finally:
     ended = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
 
     assert (ended.stderr, ended.returncode) == ("[]", 0)
+
+
+def test_options_may_stand_between_the_names(lengths: str, capsys) -> None:
+    assert main(["run", lengths, "--arg", "times=2", "lengths:words", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out) == [{"input": "four", "result": 8}]
+
+
+def test_what_is_too_much_is_wrong_usage_of_that_command(lengths: str, capsys) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(["run", lengths, "lengths", "third", "--fast"])
+
+    err = capsys.readouterr().err
+    assert ended.value.code == 2
+    assert err.startswith("usage: ml-pipes run ")
+    assert "unrecognized arguments: " in err

@@ -8,10 +8,8 @@ from __future__ import annotations
 import argparse
 import contextlib
 import itertools
-import json
 import sys
 from collections.abc import Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ml_pipes._cli.errors import CommandError
@@ -21,6 +19,7 @@ from ml_pipes._cli.interrupts import INTERRUPTED, noting_interrupts
 from ml_pipes._cli.loads import add_load, add_scenario, load_of, scenario_of
 from ml_pipes._cli.needs import needing
 from ml_pipes._cli.options import STATUSES, add_command, add_config, add_inputs, add_target, number, whole
+from ml_pipes._cli.outputs import check_page, save_page, write_json
 from ml_pipes._cli.targets import Data, Target, find_target
 from ml_pipes._cli.values import axes, config, configs
 
@@ -69,6 +68,7 @@ def run(arguments: argparse.Namespace) -> int:
     """
     if arguments.resume and not arguments.save:
         raise CommandError("--resume needs --save DIR, the folder of the results that are there already")
+    check_page(arguments.html)
     with needing("benchmark"):
         import ml_pipes.benchmark  # noqa: F401 - before anything of the user's is imported
     builder = _builder(arguments)
@@ -130,6 +130,7 @@ def _add_outputs(parser: argparse.ArgumentParser) -> None:
         metavar="FILE",
         help="the result as JSON, or a list of them; - for standard output, instead of tables",
     )
+    group.add_argument("--html", metavar="FILE", help="a page with figures, of some 5 MB")
     group.add_argument("--plan", action="store_true", help="only print what would be measured")
 
 
@@ -228,9 +229,11 @@ def _measured(builder: BenchmarkBuilder, *, verbose: bool) -> list[BenchmarkResu
 def _print(results: Sequence[BenchmarkResult], arguments: argparse.Namespace) -> None:
     if arguments.json:
         data = [one.to_dict() for one in results]
-        _write(arguments.json, json.dumps(data if len(data) > 1 else data[0], indent=2, ensure_ascii=False))
+        write_json(arguments.json, data if len(data) > 1 else data[0])
     if arguments.json != "-":
         print(_tables(results, expand_regions=not arguments.collapse_regions))
+    if arguments.html:
+        save_page(results, arguments.html)
 
 
 def _tables(results: Sequence[BenchmarkResult], *, expand_regions: bool) -> str:
@@ -245,13 +248,3 @@ def _tables(results: Sequence[BenchmarkResult], *, expand_regions: bool) -> str:
         about = [line for line in lines_about(one) if not line.startswith("error: ")]
         lines += [f"\n[{at}] {one.label}", *about] if about else []
     return "\n".join(lines)
-
-
-def _write(path: str, text: str) -> None:
-    if path == "-":
-        print(text)
-        return
-    try:
-        Path(path).write_text(f"{text}\n", encoding="utf-8")
-    except OSError as error:
-        raise CommandError(f"{path} cannot be written: {error.strerror}") from error

@@ -16,9 +16,10 @@ from ml_pipes._cli.errors import CommandError
 from ml_pipes._cli.interrupts import INTERRUPTED
 from ml_pipes._cli.needs import needing
 from ml_pipes._cli.options import STATUSES, add_command
-from ml_pipes._cli.sides import add_sides, is_saved, load_result, measured, opened
+from ml_pipes._cli.outputs import check_page, save_page
+from ml_pipes._cli.sides import add_sides, is_saved, load_any, load_result, measured, opened
 
-__all__ = ["add_parser", "run", "save_comparison", "statistic"]
+__all__ = ["add_parser", "run", "statistic"]
 
 _EPILOG = f"""examples:
   ml-pipes compare old.py new.py --input photo.jpg
@@ -40,6 +41,17 @@ def add_parser(commands: Any) -> None:
     parser = add_command(
         commands, "compare", "find out whether one pipeline is faster than another", epilog=_EPILOG
     )
+    parser.add_argument(
+        "a",
+        metavar="A",
+        help="the baseline: MODULE[:FN], FILE.py[:FN], or a result that was saved, FILE.json",
+    )
+    parser.add_argument(
+        "b",
+        nargs="?",
+        metavar="B",
+        help="the candidate, as A; left out, it is A with other arguments: --arg-b",
+    )
     add_sides(parser)
     parser.add_argument(
         "--statistics",
@@ -49,6 +61,7 @@ def add_parser(commands: Any) -> None:
         help="p50 and the like, mean, throughput; the first decides; default: p50 p99 mean throughput",
     )
     parser.add_argument("--json", metavar="FILE", help="save the comparison, with each call of each block")
+    parser.add_argument("--html", metavar="FILE", help="a page with figures, of some 5 MB")
     parser.set_defaults(run=run)
 
 
@@ -61,16 +74,19 @@ def run(arguments: argparse.Namespace) -> int:
     Raises:
         CommandError: something is missing or does not fit.
     """
+    check_page(arguments.html)
     with needing("benchmark"):
         import ml_pipes.benchmark.compare  # noqa: F401 - before anything of the user's is imported
     if is_saved(arguments):
-        print(_of_saved(arguments))
+        _show_saved(arguments)
         return 0
     with contextlib.redirect_stdout(sys.stderr), opened(arguments) as sides:
         result, is_interrupted = measured(sides, arguments, arguments.statistics)
     print(result.to_table())
     if arguments.json:
-        save_comparison(result, arguments.json)
+        _save(result, arguments.json)
+    if arguments.html:
+        save_page(result, arguments.html)
     return INTERRUPTED if is_interrupted else 0
 
 
@@ -81,23 +97,27 @@ def statistic(text: str) -> str:
     raise argparse.ArgumentTypeError(f"must be p50 or another percentile, mean or throughput, got {text}")
 
 
-def save_comparison(result: Any, path: str) -> None:
-    """Write it; CommandError where that cannot be done."""
+def _save(result: Any, path: str) -> None:
     try:
         result.save(Path(path))
     except OSError as error:
         raise CommandError(f"{path} cannot be written: {error.strerror}") from error
 
 
-def _of_saved(arguments: argparse.Namespace) -> str:
-    if arguments.json:
-        raise CommandError("--json is for pipelines that are measured; two saved results are saved already")
-    if arguments.b is not None:
-        table = load_result(arguments.a).diff(load_result(arguments.b)).to_table()
-        return f"{table}\n{_CAVEAT}"
-    from ml_pipes.benchmark.comparison import ComparisonResult
+def _show_saved(arguments: argparse.Namespace) -> None:
+    from ml_pipes.benchmark import BenchmarkResult
 
-    try:
-        return ComparisonResult.load(arguments.a).to_table()
-    except (ValueError, OSError) as error:
-        raise CommandError(f"{error}; to compare two benchmarks, give both files") from error
+    if arguments.json:
+        raise CommandError("--json is for pipelines that are measured; what is saved is saved already")
+    if arguments.b is None:
+        one = load_any(arguments.a)
+        if isinstance(one, BenchmarkResult):
+            raise CommandError(f"{arguments.a} is one benchmark; to compare two, give both files")
+        print(one.to_table())
+        shown: Any = one
+    else:
+        baseline, candidate = load_result(arguments.a), load_result(arguments.b)
+        print(f"{baseline.diff(candidate).to_table()}\n{_CAVEAT}")
+        shown = [baseline, candidate]
+    if arguments.html:
+        save_page(shown, arguments.html)

@@ -72,13 +72,13 @@ def file_labels(files: Sequence[str]) -> list[str]:
 
 
 def file_inputs(files: Sequence[str], pipeline: Pipeline[Any, Any]) -> list[InputFn]:
-    """A function for each file that gives it, as the pipeline takes it; read now, not when it is called.
+    """A function for each file that reads it and gives it as the pipeline takes it.
 
     Raises:
-        CommandError: a file cannot be read, or the pipeline takes no files.
+        CommandError: the pipeline takes no files; from a function: the file cannot be read.
     """
     read = _reader(pipeline)
-    return [_giving(label, _read(read, file)) for label, file in zip(file_labels(files), files, strict=True)]
+    return [_giving(label, file, read) for label, file in zip(file_labels(files), files, strict=True)]
 
 
 def one_input(give: InputFn, name: str) -> tuple[str, Any]:
@@ -101,8 +101,8 @@ def one_input(give: InputFn, name: str) -> tuple[str, Any]:
     return str(made[0]), made[1]
 
 
-def _giving(label: str, value: Any) -> InputFn:
-    return lambda: (label, value, None, None)
+def _giving(label: str, file: str, read: Callable[[Path], Any]) -> InputFn:
+    return lambda: (label, _read(read, file), None, None)
 
 
 def _read(read: Callable[[Path], Any], file: str) -> Any:

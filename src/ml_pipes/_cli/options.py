@@ -13,7 +13,17 @@ from typing import Any
 from ml_pipes._cli.inputs import FILES
 from ml_pipes._cli.values import WRITTEN
 
-__all__ = ["STATUSES", "Help", "add_command", "add_config", "add_inputs", "add_target", "number", "whole"]
+__all__ = [
+    "STATUSES",
+    "CommandParser",
+    "Help",
+    "add_command",
+    "add_config",
+    "add_inputs",
+    "add_target",
+    "number",
+    "whole",
+]
 
 STATUSES = "exit status: 0 done, 1 a mistake that the message says how to mend, 2 wrong usage, 130 Ctrl-C"
 
@@ -99,6 +109,26 @@ def number(unit: str) -> Callable[[str], float]:
         return value
 
     return convert
+
+
+class CommandParser(argparse.ArgumentParser):
+    """Takes options between the positional arguments too, which argparse does only when it is asked."""
+
+    _is_asked = False
+
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> tuple[Any, list[str]]:
+        """As argparse's, which calls this for a command, and again from within."""
+        if self._is_asked:
+            return super().parse_known_args(args, namespace)
+        self._is_asked = True
+        try:
+            found, unknown = self.parse_known_intermixed_args(args, namespace)
+        finally:
+            self._is_asked = False
+        if unknown:
+            # Here and not by whom it is called, who would show his own usage.
+            self.error(f"unrecognized arguments: {' '.join(unknown)}")
+        return found, []
 
 
 class Help(argparse.HelpFormatter):

@@ -8,12 +8,12 @@ from __future__ import annotations
 import argparse
 
 import ml_pipes
-from ml_pipes._cli import benchmark, compare, completion, demo, info, run, trace
-from ml_pipes._cli.options import STATUSES, Help
+from ml_pipes._cli import benchmark, compare, completion, demo, gate, info, run, trace
+from ml_pipes._cli.options import STATUSES, CommandParser, Help
 
 __all__ = ["make_parser"]
 
-_COMMANDS = (demo, run, benchmark, compare, trace, info)
+_COMMANDS = (demo, run, benchmark, compare, gate, trace, info)
 
 
 def make_parser() -> argparse.ArgumentParser:
@@ -25,7 +25,9 @@ def make_parser() -> argparse.ArgumentParser:
         formatter_class=Help,
     )
     parser.add_argument("--version", action="version", version=f"ml-pipes {ml_pipes.__version__}")
-    commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
+    commands = parser.add_subparsers(
+        title="commands", required=True, metavar="COMMAND", parser_class=CommandParser
+    )
     for command in _COMMANDS:
         command.add_parser(commands)
     completion.add_parser(commands, make_parser)

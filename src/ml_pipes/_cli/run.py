@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import argparse
 import json
+from collections.abc import Iterable
 from typing import Any
 
 from ml_pipes._cli.errors import CommandError
@@ -60,13 +61,17 @@ def run(arguments: argparse.Namespace) -> None:
     give = None if data is None else data.build(data_args)
     with target.build(args) as pipeline:
         if data is None or give is None:
-            inputs = [one_input(each, "--input") for each in file_inputs(arguments.input, pipeline)]
+            fns, name = file_inputs(arguments.input, pipeline), "--input"
         else:
-            inputs = [one_input(give, data.name)]
-        _print(pipeline, inputs, as_json=arguments.json)
+            fns, name = [give], data.name
+        # Read when its turn comes: there may be more files than memory.
+        inputs = (one_input(each, name) for each in fns)
+        _print(pipeline, inputs, as_json=arguments.json, is_named=len(fns) > 1)
 
 
-def _print(pipeline: Pipeline[Any, Any], inputs: list[tuple[str, Any]], *, as_json: bool) -> None:
+def _print(
+    pipeline: Pipeline[Any, Any], inputs: Iterable[tuple[str, Any]], *, as_json: bool, is_named: bool
+) -> None:
     if as_json:
         results = [
             {"input": label, "result": to_json(_result(pipeline, label, value))} for label, value in inputs
@@ -77,7 +82,7 @@ def _print(pipeline: Pipeline[Any, Any], inputs: list[tuple[str, Any]], *, as_js
         return
     for at, (label, value) in enumerate(inputs):
         text = to_text(_result(pipeline, label, value))
-        if len(inputs) > 1:
+        if is_named:
             text = f"{label}:\n{text}"
         # Each as soon as it is there.
         print(f"\n{text}" if at else text, flush=True)

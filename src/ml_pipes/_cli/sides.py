@@ -6,6 +6,8 @@ Knows how pipelines and inputs are found. Knows nothing of how they are compared
 from __future__ import annotations
 
 import argparse
+import json
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
@@ -23,8 +25,9 @@ from ml_pipes.pipeline import Pipeline
 
 if TYPE_CHECKING:
     from ml_pipes.benchmark import BenchmarkResult, InputFn
+    from ml_pipes.benchmark.comparison import ComparisonResult
 
-__all__ = ["Sides", "add_sides", "is_saved", "load_result", "measured", "opened"]
+__all__ = ["Sides", "add_sides", "is_saved", "load_any", "load_result", "measured", "opened"]
 
 _DEFAULT_STATISTICS = ("p50", "p99", "mean", "throughput")
 
@@ -51,18 +54,7 @@ class Sides:
 
 
 def add_sides(parser: argparse.ArgumentParser) -> None:
-    """The two, their inputs, and how they are measured."""
-    parser.add_argument(
-        "a",
-        metavar="A",
-        help="the baseline: MODULE[:FN], FILE.py[:FN], or a result that was saved, FILE.json",
-    )
-    parser.add_argument(
-        "b",
-        nargs="?",
-        metavar="B",
-        help="the candidate, as A; left out, it is A with other arguments: --arg-b",
-    )
+    """Their inputs and their arguments, and how they are measured."""
     group = parser.add_argument_group("what is measured, where A and B are pipelines")
     group.add_argument(
         "--data", metavar="DATA_MODULE[:FN]", help="what makes the inputs; default: that of A's module"
@@ -121,6 +113,19 @@ def load_result(path: str) -> BenchmarkResult:
         raise CommandError(f"{path} cannot be read: {error.strerror}") from error
 
 
+def load_any(path: str) -> BenchmarkResult | ComparisonResult:
+    """A result or a comparison that was saved; raises as :func:`load_result`."""
+    from ml_pipes.benchmark.comparison import ComparisonResult
+
+    try:
+        data = json.loads(Path(path).read_text("utf-8"))
+        if isinstance(data, dict) and data.get("kind") == "comparison":
+            return ComparisonResult.from_dict(data)
+    except (OSError, ValueError):
+        pass  # the other kind says what is wrong
+    return load_result(path)
+
+
 @contextmanager
 def opened(arguments: argparse.Namespace) -> Iterator[Sides]:
     """The two pipelines, made, and closed again.
@@ -161,8 +166,6 @@ def measured(
         CommandError: an argument that cannot be; the calls of a side all fail.
         KeyboardInterrupt: nothing was measured yet.
     """
-    import sys
-
     from ml_pipes.benchmark.compare import compare
     from ml_pipes.benchmark.progress import progress_for
 
