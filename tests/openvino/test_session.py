@@ -50,3 +50,32 @@ def test_importing_the_room_sends_nothing(tmp_path: Path) -> None:
     ended = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
 
     assert ended.stdout == ""
+
+
+def test_ctrl_c_does_not_kill_a_process_whose_first_model_ended_before_its_second(relu: Path) -> None:
+    """Each gave the thread a stack for signals; ended in that order, they left it one that was gone."""
+    program = (
+        "import signal; from ml_pipes.openvino import Infer\n"
+        f"first, second = Infer({str(relu)!r}), Infer({str(relu)!r})\n"
+        "del first; del second\n"
+        "try: signal.raise_signal(signal.SIGINT)\n"
+        "except KeyboardInterrupt: print('interrupted')\n"
+    )
+
+    ended = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+
+    assert (ended.returncode, ended.stdout) == (0, "interrupted\n")
+
+
+def test_ctrl_c_does_not_kill_a_process_whose_model_ended_on_another_thread(relu: Path) -> None:
+    program = (
+        "import signal, threading; from ml_pipes.openvino import Infer\n"
+        f"models = [Infer({str(relu)!r})]\n"
+        "thread = threading.Thread(target=models.clear); thread.start(); thread.join()\n"
+        "try: signal.raise_signal(signal.SIGINT)\n"
+        "except KeyboardInterrupt: print('interrupted')\n"
+    )
+
+    ended = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+
+    assert (ended.returncode, ended.stdout) == (0, "interrupted\n")

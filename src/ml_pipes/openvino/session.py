@@ -26,6 +26,7 @@ from ml_pipes.openvino.device import (
     version,
     with_config,
 )
+from ml_pipes.openvino.signals import signal_stack_kept
 from ml_pipes.openvino.silent import ov
 
 __all__ = ["ModelSession"]
@@ -60,6 +61,7 @@ class ModelSession:
         threads: those of all streams together.
     """
 
+    @signal_stack_kept()
     def __init__(
         self,
         source: Source,
