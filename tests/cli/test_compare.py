@@ -102,6 +102,8 @@ def test_calls_come_as_they_are_asked_for(lengths: str, capsys) -> None:
             ["lengths", "lengths:plain", "--input", "list.json", "--data", "lengths"],
             "--data is for a data factory, and --input wins over it; leave one of them out",
         ),
+        (["lengths", "lengths:plain", "--data", "pairs:data"], "pairs:data: an InputFn gives the 4 values"),
+        (["lengths", "lengths:plain", "--data", "pairs:nothing"], "pairs:nothing: the InputFn gave nothing"),
         (["lengths", "lengths:broken", *_SHORT], "ValueError: not today\n"),
         (["lengths", "lengths:plain", "--json", "list.json/x", *_SHORT], "list.json/x cannot be written: "),
     ],
@@ -110,6 +112,7 @@ def test_a_users_mistake_is_an_error_and_no_traceback(
     lengths: str, write, arguments: list[str], said: str, capsys
 ) -> None:
     write("list.json", "[]")
+    write("pairs.py", "def data(): return lambda: (1, 2)\ndef nothing(): return lambda: next(iter(()))\n")
     write("paths.py", "from ml_pipes import Pipeline\ndef f(x): return x\npipeline = Pipeline([f])\n")
 
     assert main(["compare", *arguments]) == 1

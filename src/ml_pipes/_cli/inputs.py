@@ -21,7 +21,7 @@ from ml_pipes.factory import InputFn
 from ml_pipes.pipeline import Embed, Pipeline
 from ml_pipes.region import RegionCloser, RegionOpener
 
-__all__ = ["FILES", "chosen_data", "file_inputs", "file_labels", "one_input"]
+__all__ = ["FILES", "chosen_data", "file_inputs", "file_labels", "one_input", "prepared_values"]
 
 FILES = (
     "files as inputs; the pipeline is given what its first step is annotated to take: the path, "
@@ -99,6 +99,29 @@ def one_input(give: InputFn, name: str) -> tuple[str, Any]:
             f"{name}: an InputFn gives the 4 values (id, value, tag, meta), this one gave {what}"
         )
     return str(made[0]), made[1]
+
+
+def prepared_values(give: InputFn, name: str, calls: int | None = None) -> list[Any]:
+    """The values of inputs that are given in turn, made now.
+
+    Args:
+        give: the function.
+        name: of what made it, for messages.
+        calls: how many are needed at most.
+
+    Raises:
+        CommandError: it gives something else, or nothing.
+        Exception: what it raised.
+    """
+    from ml_pipes.benchmark.inputs import prepared
+
+    try:
+        return [one.value for one in prepared(give, calls)]
+    except (TypeError, ValueError) as error:
+        # Of the check, not of the function itself.
+        if "InputFn g" not in str(error):
+            raise
+        raise CommandError(f"{name}: {error}") from error
 
 
 def _giving(label: str, file: str, read: Callable[[Path], Any]) -> InputFn:

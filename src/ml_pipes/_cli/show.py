@@ -21,6 +21,7 @@ _MOST_COLUMNS = 10  # numbers in a row of aligned arrays
 
 _short = reprlib.Repr()
 _short.maxstring = _short.maxother = 200
+_short.maxlist = 20
 
 
 def to_text(value: Any) -> str:
@@ -59,15 +60,14 @@ def _lines(value: Any) -> Iterator[str]:
         texts = [str(part) for name, part in (named(value) or {}).items() if name != "array"]
         yield f"{type(value).__name__} {' '.join(texts)}: {_shown(value.array)}".replace(" :", ":")
     elif (parts := named(value)) is not None:
-        yield (
-            f"{type(value).__name__} of {len(parts)}:" if isinstance(value, Mapping) else type(value).__name__
-        )
+        count = f" of {len(parts)}" if isinstance(value, Mapping) else ""
+        yield f"{type(value).__name__}{count}{':' if parts else ''}"
         for name, part in parts.items():
             yield from _indented(f"{name}: ", part)
     elif isinstance(value, list | tuple) or is_iterator(value):
         yield from _sequence(value)
     elif isinstance(value, bytes | bytearray | memoryview):
-        yield f"{type(value).__name__}, {len(value):,} bytes"
+        yield f"{len(value):,} bytes"
     else:
         yield _short.repr(value)
 
@@ -86,7 +86,9 @@ def _sequence(value: Any) -> Iterator[str]:
 
 
 def _indented(head: str, value: Any) -> Iterator[str]:
-    first, *others = list(_lines(value)) or [""]
+    # Text of several lines as one: it would look like parts.
+    is_long = isinstance(value, str) and "\n" in value
+    first, *others = [_short.repr(value)] if is_long else list(_lines(value)) or [""]
     yield f"  {head}{first}"
     for line in others:
         yield f"  {line}"

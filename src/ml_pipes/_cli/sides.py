@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ml_pipes._cli.errors import CommandError
-from ml_pipes._cli.inputs import chosen_data, file_inputs
+from ml_pipes._cli.inputs import chosen_data, file_inputs, prepared_values
 from ml_pipes._cli.interrupts import noting_interrupts
 from ml_pipes._cli.loads import add_load, load_of
 from ml_pipes._cli.options import add_config, number, whole
@@ -40,17 +40,17 @@ class Sides:
         pipelines: the baseline and the candidate.
         labels: of both.
         input_fns: give the inputs, the same to both, one after another.
+        data: what they are of, for messages.
     """
 
     pipelines: tuple[Pipeline[Any, Any], Pipeline[Any, Any]]
     labels: tuple[str, str]
     input_fns: Sequence[InputFn]
+    data: str
 
     def values(self) -> list[Any]:
         """The inputs."""
-        from ml_pipes.benchmark.inputs import prepared
-
-        return [one.value for give in self.input_fns for one in prepared(give)]
+        return [value for give in self.input_fns for value in prepared_values(give, self.data)]
 
 
 def add_sides(parser: argparse.ArgumentParser) -> None:
@@ -154,7 +154,7 @@ def opened(arguments: argparse.Namespace) -> Iterator[Sides]:
             for target, each, flag in zip(targets, args, ("--arg-a", "--arg-b"), strict=True)
         )
         fns = _of_files(arguments.input, a, b) if give is None else [give]
-        yield Sides((a, b), _labels(targets, own), fns)
+        yield Sides((a, b), _labels(targets, own), fns, "--input" if data is None else data.name)
 
 
 def measured(

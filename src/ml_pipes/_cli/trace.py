@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from ml_pipes._cli.errors import CommandError
-from ml_pipes._cli.inputs import chosen_data, file_inputs
+from ml_pipes._cli.inputs import chosen_data, file_inputs, prepared_values
 from ml_pipes._cli.interrupts import INTERRUPTED
 from ml_pipes._cli.needs import needing
 from ml_pipes._cli.options import STATUSES, add_command, add_config, add_inputs, add_target, whole
@@ -135,16 +135,9 @@ def _trace(calls: _Calls, timeline: TimelineCollector, arguments: argparse.Names
 def _inputs(
     arguments: argparse.Namespace, pipeline: Pipeline[Any, Any], data: Data | None, config: dict[str, Any]
 ) -> list[Any]:
-    from ml_pipes.benchmark.inputs import prepared
-
     if data is None:
-        return [give()[1] for give in file_inputs(arguments.input, pipeline)]
-    try:
-        return [one.value for one in prepared(data.build(config), arguments.calls)]
-    except TypeError as error:
-        if "InputFn" not in str(error):
-            raise
-        raise CommandError(f"{data.name}: {error}") from error
+        return [give()[1] for give in file_inputs(arguments.input[: arguments.calls], pipeline)]
+    return prepared_values(data.build(config), data.name, arguments.calls)
 
 
 def _table(target: Target, timeline: TimelineCollector) -> str:
