@@ -26,7 +26,9 @@ def _models(row: Row, key: str) -> float | None:
 
 
 def _gpu_percent(row: Row) -> float | None:
-    gpus = row.hardware.get("gpus") or ()
+    gpus = row.hardware.get("gpus")
+    if not isinstance(gpus, list | tuple):
+        return None
     shares = [known(gpu.get("busy_share")) for gpu in gpus if isinstance(gpu, Mapping)]
     seen = [share for share in shares if share is not None]
     return float(np.mean(seen)) * 100.0 if seen else None
@@ -39,7 +41,7 @@ def _share_of_cpus(row: Row, key: str) -> float | None:
 
 
 def _usable_cpus(row: Row) -> float | None:
-    cpu = (row.result.environment or {}).get("cpu")
+    cpu = row.environment.get("cpu")
     if not isinstance(cpu, Mapping):
         return None
     affinity = cpu.get("affinity")

@@ -78,7 +78,7 @@ def colors(count: int) -> list[str]:
     """So many colours; beyond the palette, a rainbow in order."""
     if count <= len(_STRONG):
         return list(_STRONG[:count])
-    return [str(color) for color in sample_colorscale("Turbo", np.linspace(0.07, 0.93, count).tolist())]
+    return [str(color) for color in sample_colorscale("Turbo", np.linspace(0.1, 0.88, count).tolist())]
 
 
 def bars(**how: Any) -> Any:

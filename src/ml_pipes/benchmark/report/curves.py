@@ -124,6 +124,7 @@ def _curve(group: Group, color: str, percentile: str) -> Any:
         text=[f"{amount[0]:g}" if amount else "" for amount in amounts],
         textposition="top center",
         textfont={"size": 11},
+        cliponaxis=False,
         name=shown(shortened(group.name, 34)),
         legendgroup=shown(group.name),
         showlegend=is_main,

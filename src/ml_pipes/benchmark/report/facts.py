@@ -29,7 +29,7 @@ def environment_facts(rows: Sequence[Row], others: Sequence[Mapping[str, Any] | 
         rows: of the results.
         others: environments of comparisons.
     """
-    every = [*(row.result.environment for row in rows), *others]
+    every = [*(row.environment for row in rows), *others]
     environments = [(number, environment) for number, environment in enumerate(every, 1) if environment]
     if not environments:
         return []
@@ -175,7 +175,7 @@ def _minute(date: str) -> str:
 
 def _foreign(rows: Sequence[Row]) -> list[Fact]:
     """What other programs did to the CPUs, before and meanwhile."""
-    loads = [(row.result.environment or {}).get("load") for row in rows]
+    loads = [row.environment.get("load") for row in rows]
     before = [
         cpus
         for load in loads

@@ -73,6 +73,11 @@ class Row:
         return _part(self.result.hardware)
 
     @property
+    def environment(self) -> Mapping[str, Any]:
+        """What is known of where it was measured."""
+        return _part(self.result.environment)
+
+    @property
     def latency_ms(self) -> npt.NDArray[np.float64]:
         """Of each success that was kept, in the order of starts; milliseconds, finite."""
         samples = self.result.samples

@@ -161,11 +161,16 @@ def _traces(pieces: Sequence[_Piece], coloring: dict[str, str], named: set[str])
                 legendgroup=shown(kind),
                 legendrank=1000 + rank,
                 showlegend=kind in named and kind not in told,
-                marker={"color": color, "line": {"color": "#ffffff", "width": 0.5}},
+                marker={"color": color, "line": {"color": "#ffffff", "width": _edges(chosen)}},
                 hoverinfo="text",
                 hovertext=[piece.told for piece in chosen],
             )
             told.add(kind)
+
+
+def _edges(pieces: Sequence[_Piece]) -> list[float]:
+    """How thick their edges are: of what is small, an edge would hide the colour."""
+    return [0.5 if piece.share >= _LEAST_NAMED else 0.0 for piece in pieces]
 
 
 def _reading(pieces: Sequence[_Piece], has_unnamed: bool) -> str:
