@@ -26,6 +26,7 @@ from bench.pages import page_rows
 from bench.real_models import model_cost_rows, real_model_rows
 from bench.runtimes import runtime_rows
 from bench.simulated import habit_rows, linear_rows, loop_rows, poisson_rows, published_rows, stopped_rows
+from bench.tracing import broken_rows, memory_rows, off_rows, span_rows
 
 Measure: TypeAlias = Callable[[Options], list[dict[str, Any]]]
 
@@ -77,6 +78,12 @@ _SECTIONS: dict[str, list[tuple[str, Measure]]] = {
         ("Steps against code written by hand, ms of CPU on one thread", operator_rows),
         ("320n on a photograph, two callers, one thread each in both runtimes", end_to_end_rows),
         ("Where the time of a photograph goes, one caller", share_rows),
+    ],
+    "tracing": [
+        ("Tracing switched off, a call of one step", lambda _: off_rows()),
+        ("Collectors, over the same pipeline untraced", span_rows),
+        ("Calls of 1 ms of work, with collectors that are of no use", broken_rows),
+        ("Memory over a million traced calls of three steps", memory_rows),
     ],
     "models": [
         ("The models of the next table, one caller, by rows per run", model_cost_rows),
