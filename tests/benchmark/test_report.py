@@ -272,6 +272,12 @@ def test_a_page_loads_nothing() -> None:
     assert policy.startswith("default-src 'none';")
 
 
+def test_plotlys_button_that_sends_figures_away_is_taken_out() -> None:
+    page = Page(report_page(result()))
+
+    assert 'showSendToCloud: false, plotlyServerURL: ""' in page.scripts[-1]
+
+
 def test_plotly_is_in_the_page_once() -> None:
     page = Page(report_page([result("a", 1), result("b", 2)]))
 
