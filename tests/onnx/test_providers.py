@@ -193,3 +193,9 @@ def test_a_bad_model_is_the_models_fault_whatever_the_provider(cuda) -> None:
 
     with pytest.raises(ModelFileError, match="a model of 9 bytes is not a model that ONNX Runtime"):
         Infer(b"not a one", providers=(CUDA, CPU))
+
+
+@pytest.mark.parametrize("provider", [1, None, (CPU,), (CPU, None), (1, {}), (CPU, {}, {})])
+def test_a_provider_of_another_form_is_no_fault_of_the_model(relu: Path, provider) -> None:
+    with pytest.raises(ModelProviderError, match=r"a provider is a name, or \(name, options\).*, got "):
+        Infer(relu, providers=(provider,))

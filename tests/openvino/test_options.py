@@ -159,3 +159,14 @@ def test_bytes_freed_by_the_other_room_are_taken_from_a_file_too(fixed: Path, tm
     result = Infer(freed)(TensorPayload(np.ones((5, 3, 4, 4), np.float32), "NCHW", "float32"))
 
     assert result.tensors[0].array.shape == (5, 3)
+
+
+@pytest.mark.parametrize("device", [None, 3, ("CPU",)])
+def test_a_device_is_a_name(relu: Path, device) -> None:
+    with pytest.raises(ModelProviderError, match=r"device must be OpenVINO's name of one; available: .*CPU"):
+        Infer(relu, device=device)
+
+
+def test_a_number_that_the_device_does_not_have_is_no_fault_of_the_model(relu: Path) -> None:
+    with pytest.raises(ModelProviderError, match=r"CPU\.7 did not start in OpenVINO .*device id"):
+        Infer(relu, device="CPU.7")

@@ -188,3 +188,20 @@ def test_warming_up_with_nothing_is_refused(infer_of, relu: Path, rows: int, siz
 def _within(infer: Any) -> None:
     with due_within(0.01):
         infer.warm_up(image(1.0))
+
+
+@pytest.mark.parametrize("sizes", [3, "12", (1.5,), (True,), (None,)])
+def test_sizes_are_whole_numbers(infer_of, relu: Path, sizes) -> None:
+    infer = infer_of(relu)
+
+    with pytest.raises(ValueError, match=r"wants sizes in a tuple, each a whole number, got "):
+        infer.warm_up(image(1.0), sizes)
+
+
+def test_sizes_may_be_numpys(infer_of, relu: Path, monkeypatch) -> None:
+    infer = infer_of(relu)
+    seen = shapes_seen(infer, monkeypatch)
+
+    infer.warm_up(image(1.0), np.array([1, 2]))
+
+    assert seen == [{"x": (1, 3, 4, 4)}, {"x": (2, 3, 4, 4)}]

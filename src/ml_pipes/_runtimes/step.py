@@ -96,7 +96,7 @@ class ModelStep(ABC):
             sizes: the batch sizes that will come, each 1 or more.
 
         Raises:
-            ValueError: a size is less than 1, or ``example`` has no item.
+            ValueError: a size is no whole number from 1 up, or ``example`` has no item.
             ModelInputError: an input is missing, or the model does not take a batch of a size.
             ModelError: the model fails, or gives another number of rows.
             TypeError: ``example`` is of a kind that no model takes.

@@ -5,7 +5,7 @@ Knows payloads and a model's ports. Knows nothing of sessions or of any runtime.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -21,8 +21,10 @@ Array = npt.NDArray[Any]
 
 
 def check_sizes(sizes: Sequence[int], example: Any) -> None:
-    """Raise ValueError for a size less than 1, or for an example without an item to repeat."""
+    """Raise ValueError for a size that is no whole number from 1 up, or for an example without an item."""
     shape = _array(example).shape
+    if not isinstance(sizes, Collection) or not all(_is_whole(size) for size in sizes):
+        raise ValueError(f"Infer: warm_up wants sizes in a tuple, each a whole number, got {sizes!r}")
     if min(sizes, default=1) < 1 or not shape or not shape[0]:
         raise ValueError(
             f"Infer: warm_up wants sizes of 1 or more and an example with an item, got {tuple(sizes)} "
@@ -56,6 +58,10 @@ def batch_of(size: int, example: Mapping[str, Any], slots: Sequence[Slot], first
             value = _repeated(value, size)
         feeds[name] = check_feed(value, slot)
     return feeds
+
+
+def _is_whole(size: object) -> bool:
+    return isinstance(size, (int, np.integer)) and not isinstance(size, bool)
 
 
 def _side(slot: Slot) -> int | str | None:

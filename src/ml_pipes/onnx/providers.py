@@ -44,10 +44,15 @@ def present(providers: Sequence[Provider]) -> list[Provider]:
     """Those that this ONNX Runtime has, in the order of preference.
 
     Raises:
-        ModelProviderError: there is none, or ONNX Runtime knows none of that name.
+        ModelProviderError: there is none, one is of another form, or ONNX Runtime knows none of that name.
     """
     if isinstance(providers, str) or not providers:
         raise ModelProviderError(f"Infer: providers must be a tuple of one name or more, got {providers!r}")
+    for provider in providers:
+        if not _is_provider(provider):
+            raise ModelProviderError(
+                f"Infer: a provider is a name, or (name, options) the options in a dict, got {provider!r}"
+            )
     available = ort.get_available_providers()
     names = [provider_name(provider) for provider in providers]
     known = {*available, *ort.get_all_providers(), *_PACKAGES}
@@ -94,6 +99,17 @@ def check_in_force(providers: Sequence[Provider], in_force: Sequence[str], said:
         f"Infer: asked for {', '.join(names)}, in force: {', '.join(in_force)}; {why}",
         ProviderFallbackWarning,
         stacklevel=_TO_THE_CALLER,
+    )
+
+
+def _is_provider(value: object) -> bool:
+    if isinstance(value, str):
+        return True
+    return (
+        isinstance(value, tuple)
+        and len(value) == 2
+        and isinstance(value[0], str)
+        and isinstance(value[1], dict)
     )
 
 

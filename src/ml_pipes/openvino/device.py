@@ -30,12 +30,21 @@ _INSTEAD = {
     "ENABLE_CPU_PINNING": "it is off, since each model would bind its threads to the same first CPUs",
 }
 # Words of OpenVINO for a device whose driver or libraries are not there.
-_NOT_STARTED = ("Cannot load library", "not registered in the OpenVINO Runtime", "Failed to create plugin")
+_NOT_STARTED = (
+    "Cannot load library",
+    "not registered in the OpenVINO Runtime",
+    "Failed to create plugin",
+    "as device id",
+)
 
 
 def check_device(core: ov.Core, device: str) -> None:
     """Raise :class:`ModelProviderError` for a device that is not there, with those that are."""
     available = list(core.available_devices)
+    if not isinstance(device, str):
+        raise ModelProviderError(
+            f"Infer: device must be OpenVINO's name of one; available: {', '.join(available)}; got {device!r}"
+        )
     asked = device.partition(":")[0].partition(".")[0]
     if asked not in _CHOOSERS and asked not in {name.partition(".")[0] for name in available}:
         choice = f"; to let OpenVINO choose among several: AUTO:{device}" if "," in asked else ""
