@@ -66,6 +66,11 @@ def test_pages_are_written_of_pipelines_and_of_what_was_saved(lengths: str, tmp_
     assert all((tmp_path / f"{at}.html").stat().st_size > 1000 for at in range(3))
 
 
+def test_a_pipeline_is_compared_with_itself_where_that_is_asked_for(lengths: str, capsys) -> None:
+    assert main(["compare", "lengths", "lengths", *_SHORT, "--input", lengths]) == 0
+    assert capsys.readouterr().out.split()[:5] == ["statistic", "lengths", "(A)", "lengths", "(B)"]
+
+
 def test_one_benchmark_is_no_comparison(lengths: str, capsys) -> None:
     main(["benchmark", lengths, "--runs", "3", "--json", "a.json"])
     capsys.readouterr()

@@ -138,10 +138,12 @@ def _read(read: Callable[[Path], Any], file: str) -> Any:
 
 def _reader(pipeline: Pipeline[Any, Any]) -> Callable[[Path], Any]:
     """How the pipeline's first step wants a file."""
-    step = _first_step(pipeline.operators)
+    step, is_batched = _first_step(pipeline.operators)
     wanted = _taken_by(step)
+    if is_batched:
+        wanted = next(iter(typing.get_args(wanted)), Any)
     kinds = [kind for kind in _members(wanted) if kind is not type(None)]
-    if wanted is Any or any(kind in {Any, object, Path, os.PathLike} for kind in kinds):
+    if any(kind in {Any, object, Path, os.PathLike} for kind in kinds):
         return lambda path: path
     if any(kind in {bytes, bytearray, memoryview} for kind in kinds):
         return Path.read_bytes
@@ -156,16 +158,21 @@ def _reader(pipeline: Pipeline[Any, Any]) -> Callable[[Path], Any]:
     )
 
 
-def _first_step(operators: Sequence[Any]) -> Any:
-    """The first that takes the value itself: what stores it, or opens a batch of it, passes it on."""
+def _first_step(operators: Sequence[Any], *, is_batched: bool = False) -> tuple[Any, bool]:
+    """The first that takes the value itself, or in a list with those of other callers.
+
+    What stores the value, or opens or closes a batch of it, passes it on.
+    """
     for operator in operators:
         if isinstance(operator, Embed):
-            return _first_step(operator.pipeline.operators)
-        is_batch = isinstance(operator, RegionOpener) and type(operator).__name__ == "Batch"
-        if isinstance(operator, ContextOp | RegionCloser) or is_batch:
-            continue
-        return operator
-    return None
+            return _first_step(operator.pipeline.operators, is_batched=is_batched)
+        if isinstance(operator, RegionOpener) and type(operator).__name__ == "Batch":
+            is_batched = True
+        elif isinstance(operator, RegionCloser):
+            is_batched = False
+        elif not isinstance(operator, ContextOp):
+            return operator, is_batched
+    return None, False
 
 
 def _taken_by(step: Any) -> Any:
