@@ -144,5 +144,21 @@ def test_a_text_that_would_unpack_to_a_gigabyte_is_read_as_far_as_a_megabyte() -
     assert Decode()(_with_text(b"iTXt", b"XML:com.adobe.xmp\0\1\0\0\0" + huge)) == Decode()(_file("PNG"))
 
 
+@pytest.mark.parametrize(
+    ("said", "turned"),
+    [
+        (b"tiff:Orientation = '6'", True),
+        (b'tiff:Orientation\n=\n"6"', True),
+        (b"><tiff:Orientation >\n 6 \n</tiff:Orientation>", True),
+        (b'tiff:Orientation="66"', False),
+        (b"><tiff:Orientation>6.5</tiff:Orientation>", False),
+    ],
+)
+def test_white_space_in_xmp_does_not_matter_and_a_longer_number_is_no_turn(said: bytes, turned: bool) -> None:
+    data = _file("JPEG", b"<rdf:Description " + said + b"/>")
+
+    assert Decode()(data).spatial_shape == ((64, 32) if turned else (32, 64))
+
+
 def test_xmp_does_not_count_in_an_avif() -> None:
     assert Decode()(_file("AVIF", _xmp(6))).spatial_shape == (32, 64)

@@ -17,7 +17,8 @@ __all__ = ["stated_turn"]
 
 _ORIENTATION = 0x112
 _UPRIGHT = 1
-_XMP_TURN = re.compile(rb"tiff:Orientation(?:=[\"']|>)([0-9])")
+# An attribute or an element, with white space where XML allows it.
+_XMP_TURN = re.compile(rb"tiff:Orientation\s*(?:=\s*[\"']|>)\s*([0-9])\s*[\"'<]")
 _PNG_TEXTS = frozenset({b"tEXt", b"zTXt", b"iTXt"})
 # No text about a picture is longer, and a small one must not become a huge one.
 _TEXT_BYTES = 1 << 20
