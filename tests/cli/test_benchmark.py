@@ -173,13 +173,16 @@ def test_a_scenario_has_its_figure(lengths: str, arguments: list[str], figure: s
         (["--data-axis", "wrd=1"], "lengths.py: unknown config key 'wrd'; it takes word"),
         (["--input", "lengths.py", "--data-axis", "word=1"], "--data-axis is for a data factory"),
         (["--save", "lengths.py/there"], "--save: "),
-        (["--runs", "1", "--json", "gone/there.json"], "gone/there.json cannot be written: No such file"),
+        (["--json", "gone/there.json"], "--json gone/there.json: there is no folder gone"),
+        (["--html", "gone/there.html"], "--html gone/there.html: there is no folder gone"),
+        (["--json", "."], "--json . is a folder; give the path of a file"),
     ],
 )
 def test_a_users_mistake_is_one_line(lengths: str, arguments: list[str], said: str, capsys) -> None:
     assert main(["benchmark", lengths, *arguments]) == 1
 
     printed = capsys.readouterr()
+    assert printed.out == ""
     assert printed.err.startswith(f"error: {said}")
     assert printed.err.count("\n") == 1
 

@@ -111,7 +111,7 @@ def test_the_verdicts_are_written_as_json(saved: str, tmp_path: Path, capsys) ->
             "--input 'p50 < 3 ms' looks like a condition",
         ),
         (["lengths", "lengths:broken", "p50 < 3 ms", *_SHORT], "ValueError: not today"),
-        (["a.json", "p50 < 3 s", "--json", "gone/x.json"], "gone/x.json cannot be written: No such file"),
+        (["a.json", "p50 < 3 s", "--json", "gone/x.json"], "--json gone/x.json: there is no folder gone"),
     ],
 )
 def test_a_mistake_is_status_2_and_never_looks_like_a_condition_that_is_not_kept(

@@ -19,7 +19,7 @@ from ml_pipes._cli.interrupts import INTERRUPTED, noting_interrupts
 from ml_pipes._cli.loads import add_load, add_scenario, load_of, scenario_of
 from ml_pipes._cli.needs import needing
 from ml_pipes._cli.options import STATUSES, add_command, add_config, add_inputs, add_target, number, whole
-from ml_pipes._cli.outputs import check_page, save_page, write_json
+from ml_pipes._cli.outputs import check_outputs, save_page, write_json
 from ml_pipes._cli.targets import Data, Target, find_target
 from ml_pipes._cli.values import axes, config, configs
 
@@ -68,7 +68,7 @@ def run(arguments: argparse.Namespace) -> int:
     """
     if arguments.resume and not arguments.save:
         raise CommandError("--resume needs --save DIR, the folder of the results that are there already")
-    check_page(arguments.html)
+    check_outputs(json_file=arguments.json, page=arguments.html)
     with needing("benchmark"):
         import ml_pipes.benchmark  # noqa: F401 - before anything of the user's is imported
     builder = _builder(arguments)
@@ -227,11 +227,11 @@ def _measured(builder: BenchmarkBuilder, *, verbose: bool) -> list[BenchmarkResu
 
 
 def _print(results: Sequence[BenchmarkResult], arguments: argparse.Namespace) -> None:
+    if arguments.json != "-":
+        print(_tables(results, expand_regions=not arguments.collapse_regions))
     if arguments.json:
         data = [one.to_dict() for one in results]
         write_json(arguments.json, data if len(data) > 1 else data[0])
-    if arguments.json != "-":
-        print(_tables(results, expand_regions=not arguments.collapse_regions))
     if arguments.html:
         save_page(results, arguments.html)
 

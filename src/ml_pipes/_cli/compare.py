@@ -16,7 +16,7 @@ from ml_pipes._cli.errors import CommandError
 from ml_pipes._cli.interrupts import INTERRUPTED
 from ml_pipes._cli.needs import needing
 from ml_pipes._cli.options import STATUSES, add_command
-from ml_pipes._cli.outputs import check_page, save_page
+from ml_pipes._cli.outputs import check_outputs, save_page
 from ml_pipes._cli.sides import add_sides, is_saved, load_any, load_result, measured, opened
 
 __all__ = ["add_parser", "run", "statistic"]
@@ -74,7 +74,7 @@ def run(arguments: argparse.Namespace) -> int:
     Raises:
         CommandError: something is missing or does not fit.
     """
-    check_page(arguments.html)
+    check_outputs(json_file=arguments.json, page=arguments.html)
     with needing("benchmark"):
         import ml_pipes.benchmark.compare  # noqa: F401 - before anything of the user's is imported
     if is_saved(arguments):

@@ -16,7 +16,7 @@ from ml_pipes._cli.errors import CommandError
 from ml_pipes._cli.interrupts import INTERRUPTED
 from ml_pipes._cli.needs import needing
 from ml_pipes._cli.options import add_command
-from ml_pipes._cli.outputs import write_json
+from ml_pipes._cli.outputs import check_outputs, write_json
 from ml_pipes._cli.sides import add_sides, is_saved, load_any, load_result, measured, opened
 
 if TYPE_CHECKING:
@@ -86,6 +86,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _run(arguments: argparse.Namespace) -> int:
+    check_outputs(json_file=arguments.json)
     with needing("benchmark"):
         import ml_pipes.benchmark.gate  # noqa: F401 - before anything of the user's is imported
     conditions, statistics = _sorted_out(arguments)
@@ -98,10 +99,10 @@ def _run(arguments: argparse.Namespace) -> int:
             candidate, is_interrupted = measured(sides, arguments, statistics)
         table = f"{candidate.to_table()}\n\n"
     result = _judged(candidate, conditions, baseline, arguments)
-    if arguments.json:
-        write_json(arguments.json, result.to_dict())
     if arguments.json != "-":
         print(f"{table}{result.to_table()}")
+    if arguments.json:
+        write_json(arguments.json, result.to_dict())
     return INTERRUPTED if is_interrupted else result.exit_code
 
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from ml_pipes._cli.errors import CommandError
 
-__all__ = ["check_page", "save_page", "write_json"]
+__all__ = ["check_outputs", "save_page", "write_json"]
 
 
 def write_json(path: str, data: Any) -> None:
@@ -32,19 +32,34 @@ def write_json(path: str, data: Any) -> None:
         raise CommandError(f"{path} cannot be written: {error.strerror}") from error
 
 
-def check_page(path: str | None) -> None:
-    """Find out before anything is measured whether a page can be made.
+def check_outputs(*, json_file: str | None = None, page: str | None = None) -> None:
+    """Find out before anything is measured whether the files can be written.
+
+    Args:
+        json_file: of ``--json``; ``-`` is none.
+        page: of ``--html``.
 
     Raises:
-        CommandError: a package is missing, or the path is no page's.
+        CommandError: there is no such folder, a package is missing, or the path is no page's.
     """
-    if path is None:
-        return
-    if Path(path).suffix.lower() not in {".html", ".htm"}:
-        raise CommandError(f"--html {path}: the name must end in .html")
-    for package in ("jinja2", "plotly"):
-        if importlib.util.find_spec(package) is None:
-            raise CommandError(f'--html needs {package}; install it with: pip install "ml-pipes[benchmark]"')
+    if page is not None:
+        _check_file("--html", page)
+        if Path(page).suffix.lower() not in {".html", ".htm"}:
+            raise CommandError(f"--html {page}: the name must end in .html")
+        for package in ("jinja2", "plotly"):
+            if importlib.util.find_spec(package) is None:
+                raise CommandError(
+                    f'--html needs {package}; install it with: pip install "ml-pipes[benchmark]"'
+                )
+    if json_file is not None and json_file != "-":
+        _check_file("--json", json_file)
+
+
+def _check_file(flag: str, path: str) -> None:
+    if Path(path).is_dir():
+        raise CommandError(f"{flag} {path} is a folder; give the path of a file")
+    if not Path(path).parent.is_dir():
+        raise CommandError(f"{flag} {path}: there is no folder {Path(path).parent}")
 
 
 def save_page(results: Any, path: str) -> None:
