@@ -193,7 +193,7 @@ class TestEnd:
         )
 
         assert result.ended_by == "until"
-        assert len(result.rounds) >= 10
+        assert len(result.rounds) >= 20
         assert result.figures[0].ratio.half_width <= 0.05
 
     def test_ctrl_c_gives_back_the_rounds_that_are_whole(self, clock: FakeClock) -> None:

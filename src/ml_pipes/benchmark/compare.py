@@ -10,7 +10,11 @@ https://doi.org/10.1145/2464157.2464160, on what must be repeated; for what is m
 :mod:`~ml_pipes.benchmark.ratios`.)
 
 Garbage is treated alike: before each block, of either side, all of it is collected, outside of any
-call's time; in the blocks Python's collector works as it does in the program that compares.
+call's time; in the blocks Python's collector works as it does in the program that compares. With many
+objects alive that takes some tenths of a second per block, which ``max_s`` counts.
+
+To see what a comparison can find on a machine, compare a thing with itself: at 95 %, one in twenty finds
+a difference, and what the others would have seen is what there is to be had.
 """
 
 from __future__ import annotations
@@ -79,8 +83,10 @@ def compare(
         max_s: no round begins after so many seconds.
         progress: called after each round: ``(rounds done, of how many, elapsed_s)``; None for how many with
             ``until``.
-        until: go on until the first statistic's interval is so narrow, 0.02 for plus and minus 2 %; or
-            until ``max_s``.
+        until: go on until the first statistic's interval is so narrow, 0.02 for plus and minus 2 %, 20 rounds
+            at least; or until ``max_s``. To stop on seeing it costs little: simulated, an interval at 95 % held
+            94.5 % of the time (Y. S. Chow and H. Robbins, "On the asymptotic theory of fixed-width sequential
+            confidence intervals for the mean", Annals of Mathematical Statistics 36, 1965).
         clock: tells the time.
 
     Raises:

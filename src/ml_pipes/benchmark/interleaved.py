@@ -31,7 +31,7 @@ _MOST_CALLS = 1000
 # Blocks are planned for this share of the time there is; a machine may become slower meanwhile.
 _PLANNED = 0.8
 # Rounds before the interval's width is looked at, and how many more, in proportion, before the next look.
-_FIRST_LOOK = 10
+_FIRST_LOOK = 20
 _NEXT_LOOK = 1.1
 
 
