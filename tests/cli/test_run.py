@@ -110,7 +110,7 @@ def test_json_is_a_list_with_an_object_per_input(lengths: str, capsys) -> None:
             "./lengths is neither a module's name nor a file that ends in .py; did you mean lengths.py?",
         ),
         (["len-gths"], "'len-gths' is no module's name; write MODULE:FUNCTION or FILE.py:FUNCTION"),
-        ([":make"], ":make: write MODULE:FUNCTION or FILE.py:FUNCTION"),
+        ([":make"], "':make': write MODULE:FUNCTION or FILE.py:FUNCTION"),
         (
             ["lengths:mak"],
             "lengths has no 'mak'; did you mean make?; it has length, refuse, make, words, plain, broken",
@@ -176,6 +176,7 @@ def test_a_module_that_does_not_serve_says_where_and_why(write, text: str, said:
     [
         ("return 3", "mine.make: a @pipeline_factory must return a Pipeline, got a int"),
         ("return Pipeline([Batch(2)])", "mine.py, line 3: "),
+        ("Batch('x')", "mine.py, line 3: Batch: size must be"),
         ("import torchh", "mine.py, line 3: No module named 'torchh'"),
         ("open('model.bin')", "mine.py, line 3: [Errno 2] No such file or directory: 'model.bin'"),
     ],
@@ -190,6 +191,25 @@ def test_a_factory_that_cannot_make_a_pipeline_says_where_and_why(
 
     assert main(["run", "mine.py:make", "mine.py:given"]) == 1
     assert capsys.readouterr().err.startswith(f"error: {said}")
+
+
+def test_an_argument_that_an_operator_refuses_is_named(write, capsys) -> None:
+    write(
+        "mine.py", "from ml_pipes import Batch\ndef make(size): Batch(size)\ndef given(): return lambda: 1\n"
+    )
+
+    assert main(["run", "mine.py:make", "mine.py:given", "--arg", "size=0"]) == 1
+
+    err = capsys.readouterr().err
+    assert err.startswith("error: mine.py, line 2: Batch: ")
+    assert err.endswith(", with size=0\n")
+
+
+def test_what_the_factorys_own_code_raises_keeps_its_traceback(write) -> None:
+    write("mine.py", "def make(): raise ValueError('mine')\ndef given(): return lambda: 1\n")
+
+    with pytest.raises(ValueError, match="mine"):
+        main(["run", "mine.py:make", "mine.py:given"])
 
 
 def test_an_argument_that_is_missing_says_how_to_give_it(write, capsys) -> None:

@@ -30,7 +30,7 @@ def split(text: str) -> tuple[str, str | None]:
     if not colon or "/" in function or "\\" in function:
         return text, None
     if not module or not function:
-        raise CommandError(f"{text}: write MODULE:FUNCTION or FILE.py:FUNCTION")
+        raise CommandError(f"{text!r}: write MODULE:FUNCTION or FILE.py:FUNCTION")
     return module, function
 
 

@@ -7,9 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+import ml_pipes
 import ml_pipes.factory
 from ml_pipes._cli.errors import CommandError
 from ml_pipes._cli.modules import find_attribute, import_module, names_of, place_of, split
@@ -18,6 +20,9 @@ from ml_pipes.factory import DataFactory, Factory, InputFn, PipelineFactory
 from ml_pipes.pipeline import Pipeline
 
 __all__ = ["Data", "Target", "data_in", "find_data", "find_target"]
+
+
+_HOME = Path(ml_pipes.__file__).parent
 
 
 @dataclass(frozen=True)
@@ -181,15 +186,20 @@ def _build(factory: Factory[Any], config: Mapping[str, Any], module: ModuleType)
         return factory(**config)
     except (PipelineError, ImportError, FileNotFoundError) as error:
         raise CommandError(f"{place_of(error, module)}: {error}") from error
-    except TypeError as error:
-        if not _is_factorys_own(error):
+    except (TypeError, ValueError) as error:
+        where = _raised_in(error)
+        if where == Path(ml_pipes.factory.__file__):
+            raise CommandError(f"{module.__name__}.{error}") from error
+        if not where.is_relative_to(_HOME):
             raise
-        raise CommandError(f"{module.__name__}.{error}") from error
+        # What one of our operators refuses; all else is the user's code.
+        given = "".join(f", with {key}={value!r}" for key, value in config.items())
+        raise CommandError(f"{place_of(error, module)}: {error}{given}") from error
 
 
-def _is_factorys_own(error: TypeError) -> bool:
-    """What came back was of another kind; all else is the user's code."""
+def _raised_in(error: BaseException) -> Path:
+    """The file of the line that raised it."""
     trace = error.__traceback__
     while trace is not None and trace.tb_next is not None:
         trace = trace.tb_next
-    return trace is not None and trace.tb_frame.f_code.co_filename == ml_pipes.factory.__file__
+    return Path(trace.tb_frame.f_code.co_filename if trace is not None else "")
