@@ -367,7 +367,7 @@ def test_shapes_that_do_not_belong_together_are_an_error() -> None:
         ({"iou_threshold": 1.5}, "iou_threshold must be 0 to 1, got 1.5"),
         ({"iou_threshold": float("nan")}, "iou_threshold must be 0 to 1, got nan"),
         ({"conf_threshold": float("nan")}, "conf_threshold must be a number, got nan"),
-        ({"max_detections": -1}, "max_detections must be 0 or more, got -1"),
+        ({"max_detections": -1}, "max_detections must be a whole number, 0 or more, got -1"),
     ],
 )
 def test_a_wrong_argument_is_refused_when_built(arguments: dict[str, object], message: str) -> None:

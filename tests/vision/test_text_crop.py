@@ -215,7 +215,7 @@ def test_pictures_that_cannot_be_resized_are_refused(image, message) -> None:
 
 
 def test_a_height_of_nothing_is_refused() -> None:
-    with pytest.raises(ValueError, match="ResizeToHeight: height must be 1 or more, got 0"):
+    with pytest.raises(ValueError, match="ResizeToHeight: height must be a whole number, 1 or more, got 0"):
         ResizeToHeight(0)
 
 
@@ -284,10 +284,12 @@ def test_what_cannot_be_padded_or_joined_is_refused() -> None:
 
 @pytest.mark.parametrize("options", [{"min_width": 0}, {"multiple_of": 0}])
 def test_a_wrong_width_is_refused_when_built(options) -> None:
-    with pytest.raises(ValueError, match="PadWidth: min_width and multiple_of must be 1 or more"):
+    with pytest.raises(
+        ValueError, match=r"PadWidth: (min_width|multiple_of) must be a whole number, 1 or more"
+    ):
         PadWidth(**options)
 
 
 def test_a_wrong_least_width_is_refused_when_built() -> None:
-    with pytest.raises(ValueError, match="CollateWidths: min_width must be 1 or more, got 0"):
+    with pytest.raises(ValueError, match="CollateWidths: min_width must be a whole number, 1 or more, got 0"):
         CollateWidths(0)

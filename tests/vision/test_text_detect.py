@@ -254,7 +254,7 @@ def test_the_operator_passes_each_option_on() -> None:
         ({"score_threshold": math.nan}, "score_threshold must be 0 to 1, got nan"),
         ({"unclip_ratio": -1}, "unclip_ratio must be a number of 0 or more, got -1"),
         ({"min_side": math.inf}, "min_side must be a number of 0 or more, got inf"),
-        ({"max_candidates": -1}, "max_candidates must be 0 or more, got -1"),
+        ({"max_candidates": -1}, "max_candidates must be a whole number, 0 or more, got -1"),
         ({"as_": "quads"}, "as_ must be two names, of quads and of scores, got 'quads'"),
         ({"as_": ("a", "a")}, "each output needs a name of its own, got 'a', 'a'"),
     ],

@@ -122,7 +122,7 @@ def test_what_is_no_page_is_refused(step) -> None:
         (PreparePage, {"min_side": 0}, "PreparePage: wanted 1 <= min_side <= max_side, got min_side=0"),
         (PreparePage, {"min_side": 50, "max_side": 40}, "got min_side=50, max_side=40"),
         (PreparePage, {"max_ratio": 0}, "PreparePage: max_ratio must be above 0, got 0"),
-        (ResizePage, {"multiple_of": 0}, "ResizePage: min_side and multiple_of must be 1 or more"),
+        (ResizePage, {"multiple_of": 0}, "ResizePage: multiple_of must be a whole number, 1 or more"),
     ],
 )
 def test_a_wrong_option_is_refused_when_built(kind, options, message) -> None:

@@ -167,7 +167,7 @@ def test_an_array_without_a_name_is_an_error() -> None:
     ("arguments", "message"),
     [
         ({"conf_threshold": float("nan")}, "conf_threshold must be a number, got nan"),
-        ({"num_classes": 0}, "num_classes must be 1 or more, got 0"),
+        ({"num_classes": 0}, "num_classes must be a whole number, 1 or more, got 0"),
         ({"rest_as": "rest"}, "rest_as='rest' needs num_classes, to know where the classes end"),
         ({"num_classes": 2, "rest_as": "boxes"}, "each output needs a name of its own"),
     ],

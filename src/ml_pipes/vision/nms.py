@@ -15,6 +15,7 @@ from ml_pipes.operator import Operator
 from ml_pipes.tensor._names import checked_output, takes
 from ml_pipes.tensor.select import Indices, ranking
 from ml_pipes.tensor.types import Array, TensorRegistry
+from ml_pipes.vision._options import check_whole
 from ml_pipes.vision._suppress import survivors
 from ml_pipes.vision.boxes import finite_corners
 
@@ -106,8 +107,7 @@ class NMS:
             raise ValueError(f"NMS: iou_threshold must be 0 to 1, got {iou_threshold}")
         if np.isnan(conf_threshold):
             raise ValueError("NMS: conf_threshold must be a number, got nan")
-        if max_detections < 0:
-            raise ValueError(f"NMS: max_detections must be 0 or more, got {max_detections}")
+        check_whole("NMS", 0, max_detections=max_detections)
         if isinstance(aligned, str):
             raise TypeError(f"NMS: aligned must be a tuple of names, got {aligned!r}; write ({aligned!r},)")
         self.boxes = boxes

@@ -16,6 +16,7 @@ import numpy.typing as npt
 from ml_pipes.operator import Operator
 from ml_pipes.tensor._names import checked_output, takes
 from ml_pipes.tensor.types import Array, TensorRegistry
+from ml_pipes.vision._options import check_whole
 from ml_pipes.vision.boxes import convert_boxes
 
 __all__ = ["Candidates", "DecodeYOLO", "decode_yolo"]
@@ -100,8 +101,8 @@ class DecodeYOLO:
         """
         if np.isnan(conf_threshold):
             raise ValueError("DecodeYOLO: conf_threshold must be a number, got nan")
-        if num_classes is not None and num_classes < 1:
-            raise ValueError(f"DecodeYOLO: num_classes must be 1 or more, got {num_classes}")
+        if num_classes is not None:
+            check_whole("DecodeYOLO", 1, num_classes=num_classes)
         if rest_as is not None and num_classes is None:
             raise ValueError(
                 f"DecodeYOLO: rest_as={rest_as!r} needs num_classes, to know where the classes end"

@@ -15,6 +15,7 @@ from ml_pipes.operator import Operator
 from ml_pipes.tensor._names import takes
 from ml_pipes.tensor.collate import collate
 from ml_pipes.tensor.types import Array, TensorPayload, TensorRegistry
+from ml_pipes.vision._options import check_whole
 from ml_pipes.vision.resize import resize_into
 from ml_pipes.vision.text.quads import check_quads, quad_sides
 from ml_pipes.vision.types import ImagePayload
@@ -128,9 +129,8 @@ class ResizeToHeight:
     """Bring a picture to a height, keeping its proportions: ``width = ceil(height * w / h)``, linear."""
 
     def __init__(self, height: int = 48) -> None:
-        """Want so many rows of pixels; ValueError below 1."""
-        if height < 1:
-            raise ValueError(f"ResizeToHeight: height must be 1 or more, got {height}")
+        """Want so many rows of pixels; ValueError for no whole number from 1 up."""
+        check_whole("ResizeToHeight", 1, height=height)
         self.height = height
 
     @takes(ImagePayload)
@@ -169,13 +169,9 @@ class PadWidth:
             value: what the columns hold; after ``Normalize`` 0 is its mean.
 
         Raises:
-            ValueError: a number is below 1.
+            ValueError: ``min_width`` or ``multiple_of`` is no whole number from 1 up.
         """
-        if min_width < 1 or multiple_of < 1:
-            raise ValueError(
-                "PadWidth: min_width and multiple_of must be 1 or more, "
-                f"got min_width={min_width}, multiple_of={multiple_of}"
-            )
+        check_whole("PadWidth", 1, min_width=min_width, multiple_of=multiple_of)
         self.min_width = min_width
         self.multiple_of = multiple_of
         self.value = value
@@ -195,9 +191,8 @@ class CollateWidths:
     """
 
     def __init__(self, min_width: int = 1, value: float = 0.0) -> None:
-        """Make the result at least ``min_width`` columns wide, the new ones ``value``; ValueError below 1."""
-        if min_width < 1:
-            raise ValueError(f"CollateWidths: min_width must be 1 or more, got {min_width}")
+        """Make the result at least ``min_width`` columns wide, the new ones ``value``; else ValueError."""
+        check_whole("CollateWidths", 1, min_width=min_width)
         self.min_width = min_width
         self.value = value
 

@@ -14,6 +14,7 @@ import numpy.typing as npt
 from ml_pipes.operator import Operator
 from ml_pipes.tensor._names import checked_output, takes
 from ml_pipes.tensor.types import Array, TensorRegistry
+from ml_pipes.vision._options import check_whole
 from ml_pipes.vision.text.quads import order_corners
 
 __all__ = ["DecodeTextMap", "TextRegions", "decode_text_map"]
@@ -138,8 +139,7 @@ class DecodeTextMap:
         for name, value in (("unclip_ratio", unclip_ratio), ("min_side", min_side)):
             if not 0 <= value < np.inf:
                 raise ValueError(f"DecodeTextMap: {name} must be a number of 0 or more, got {value}")
-        if max_candidates < 0:
-            raise ValueError(f"DecodeTextMap: max_candidates must be 0 or more, got {max_candidates}")
+        check_whole("DecodeTextMap", 0, max_candidates=max_candidates)
         if isinstance(as_, str) or len(as_) != 2:
             raise ValueError(f"DecodeTextMap: as_ must be two names, of quads and of scores, got {as_!r}")
         checked_output("DecodeTextMap", *as_)

@@ -10,6 +10,7 @@ import numpy as np
 
 from ml_pipes.operator import Operator
 from ml_pipes.tensor._names import takes
+from ml_pipes.vision._options import check_whole
 from ml_pipes.vision.resize import resize_into
 from ml_pipes.vision.types import ImagePayload, ResizeTransform
 
@@ -125,13 +126,9 @@ class ResizePage:
             multiple_of: the net's stride, pixels: both sides become multiples of it.
 
         Raises:
-            ValueError: a number is below 1.
+            ValueError: a number is no whole one from 1 up.
         """
-        if min_side < 1 or multiple_of < 1:
-            raise ValueError(
-                "ResizePage: min_side and multiple_of must be 1 or more, "
-                f"got min_side={min_side}, multiple_of={multiple_of}"
-            )
+        check_whole("ResizePage", 1, min_side=min_side, multiple_of=multiple_of)
         self.min_side = min_side
         self.multiple_of = multiple_of
 
