@@ -66,6 +66,13 @@ def test_pages_are_written_of_pipelines_and_of_what_was_saved(lengths: str, tmp_
     assert all((tmp_path / f"{at}.html").stat().st_size > 1000 for at in range(3))
 
 
+def test_it_goes_on_until_the_first_figure_is_known_well_enough(lengths: str, capsys) -> None:
+    arguments = ["--until", "1000", "--block-calls", "5", "--warmup", "2", "--statistics", "mean"]
+
+    assert main(["compare", lengths, "lengths:plain", *arguments]) == 0
+    assert "ended when the interval was narrow enough" in capsys.readouterr().out
+
+
 def test_a_pipeline_is_compared_with_itself_where_that_is_asked_for(lengths: str, capsys) -> None:
     assert main(["compare", "lengths", "lengths", *_SHORT, "--input", lengths]) == 0
     assert capsys.readouterr().out.split()[:5] == ["statistic", "lengths", "(A)", "lengths", "(B)"]

@@ -16,7 +16,18 @@ __all__ = ["add_parser"]
 
 _SHELLS = ("bash", "zsh", "tcsh", "fish")
 _FOLDERS = {"DIR"}
-_FILES = {"PATH", "FILE", "PHOTO", "MODULE[:FN]", "DATA_MODULE[:FN]", "JSON", "A", "B"}
+_FILES = {
+    "PATH",
+    "FILE",
+    "PHOTO",
+    "MODULE[:FN]",
+    "DATA_MODULE[:FN]",
+    "JSON",
+    "DATA",
+    "A",
+    "B",
+    "A | B | CONDITION",
+}
 _EPILOG = f"""examples:
   ml-pipes completion bash > ~/.local/share/bash-completion/completions/ml-pipes
   ml-pipes completion zsh > ~/.zfunc/_ml-pipes          with fpath+=~/.zfunc before compinit in ~/.zshrc

@@ -57,7 +57,7 @@ def add_sides(parser: argparse.ArgumentParser) -> None:
     """Their inputs and their arguments, and how they are measured."""
     group = parser.add_argument_group("what is measured, where A and B are pipelines")
     group.add_argument(
-        "--data", metavar="DATA_MODULE[:FN]", help="what makes the inputs; default: that of A's module"
+        "--data", metavar="DATA", help="what makes the inputs, MODULE[:FN]; default: that of A's module"
     )
     group.add_argument("--input", nargs="+", action="extend", metavar="PATH", help="files as inputs")
     add_config(group)
@@ -68,6 +68,12 @@ def add_sides(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--blocks", type=whole(2), default=30, metavar="N", help="of each; default: 30")
     group.add_argument(
         "--block-calls", type=whole(1), metavar="N", help="calls of a block; default: some 0.2 s"
+    )
+    group.add_argument(
+        "--until",
+        type=number("percent"),
+        metavar="P",
+        help="go on until the first figure is known to plus and minus P %%, or for --max-seconds",
     )
     group.add_argument(
         "--max-seconds", type=number("seconds"), default=60.0, metavar="S", help="for all of it; default: 60"
@@ -183,6 +189,7 @@ def measured(
                 statistics=tuple(statistics or _DEFAULT_STATISTICS),
                 seed=arguments.seed,
                 max_s=arguments.max_seconds,
+                until=None if arguments.until is None else arguments.until / 100,
                 progress=progress.tell,
                 **load,
             )
