@@ -102,6 +102,13 @@ class TestTable:
         assert table.splitlines()[2].split()[5:7] == ["-", "-"]
         assert "too little to tell" in table
 
+    def test_a_difference_that_rounds_to_nothing_has_no_minus(self) -> None:
+        once = Round(_samples(0.1), _samples(0.099999), candidate_first=False)
+
+        table = ComparisonResult(("A", "B"), (once,)).to_table()
+
+        assert table.splitlines()[2].split()[3] == "+0.0"
+
     def test_it_says_why_it_ended_early(self) -> None:
         assert "ENDED by max_s, after 60.0 s" in _result(ended_by="max_s", elapsed_s=60.0).to_table()
         assert "INTERRUPTED, after 1.5 s" in _result(ended_by="interrupt", elapsed_s=1.5).to_table()

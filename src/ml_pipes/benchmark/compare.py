@@ -84,9 +84,9 @@ def compare(
         progress: called after each round: ``(rounds done, of how many, elapsed_s)``; None for how many with
             ``until``.
         until: go on until the first statistic's interval is so narrow, 0.02 for plus and minus 2 %, 20 rounds
-            at least; or until ``max_s``. To stop on seeing it costs little: simulated, an interval at 95 % held
-            94.5 % of the time (Y. S. Chow and H. Robbins, "On the asymptotic theory of fixed-width sequential
-            confidence intervals for the mean", Annals of Mathematical Statistics 36, 1965).
+            at least; or until ``max_s``. To stop on seeing it costs little: simulated, an interval at 95 %
+            held 94.5 % of the time (Y. S. Chow and H. Robbins, "On the asymptotic theory of fixed-width
+            sequential confidence intervals for the mean", Annals of Mathematical Statistics 36, 1965).
         clock: tells the time.
 
     Raises:

@@ -377,4 +377,7 @@ def _cells(figure: Figure) -> Sequence[str]:
 
 
 def _change(ratio: float) -> str:
-    return f"{(ratio - 1.0) * 100.0:+.1f} %" if math.isfinite(ratio) else "-"
+    if not math.isfinite(ratio):
+        return "-"
+    percent = round((ratio - 1.0) * 100.0, 1) + 0.0  # which makes -0.0 to 0.0
+    return f"{percent:+.1f} %"
