@@ -227,6 +227,21 @@ class TestCalibration:
         assert missed < 33
 
 
+def test_the_true_ratio_is_in_the_interval_as_often_when_the_candidate_is_spread_more_widely() -> None:
+    """The mean of exp(s z) is exp(s^2 / 2), whatever the level of the round."""
+    random = np.random.default_rng(23)
+    true = math.exp((0.12**2 - 0.03**2) / 2.0)
+
+    def pairs() -> tuple[list[Block], list[Block]]:
+        level = np.exp(0.2 * random.standard_normal((12, 1)) + 0.03 * random.standard_normal((2, 12, 1)))
+        times = level * np.exp(np.array([0.03, 0.12])[:, None, None] * random.standard_normal((2, 12, 10)))
+        return [_block(*row) for row in times[0]], [_block(*row) for row in times[1]]
+
+    intervals = [paired_ratio(*pairs(), "mean", seed=seed) for seed in range(400)]
+
+    assert sum(not (each.low <= true <= each.high) for each in intervals) < 33
+
+
 def test_five_percent_of_five_milliseconds_are_found_in_forty_rounds_on_a_bad_machine() -> None:
     """80 blocks of 40 calls of some 7 ms each: 23 s."""
     random = np.random.default_rng(22)

@@ -12,6 +12,8 @@ How sure. Under the ratio r, dividing B's times by r makes the two blocks of a p
 common percentile q of all times so scaled, a pair's score is how many more of A's calls than of B's lie
 beyond q (for a mean: how much more time A took than its calls would at the common mean). The sign of
 each score is a coin's, if the order of the two blocks was; see :mod:`~ml_pipes.benchmark.resampling`.
+For a thing compared with itself that is exact, and so is every interval where B's times are a multiple
+of A's. Where they are spread otherwise it is an approximation, which tests hold against simulations.
 
 That calls within a block depend on each other, and that only whole blocks may be compared, is the point
 of T. Kalibera and R. Jones, "Rigorous benchmarking in reasonable time", ISMM 2013,
