@@ -45,6 +45,8 @@ class FileInputs:
 
     def _noting(self, factory: PipelineFactory[Any, Any]) -> PipelineFactory[Any, Any]:
         def make(**config: Any) -> Pipeline[Any, Any]:
+            # Before the next is made: models that are open have taken CPUs.
+            self._made = None
             self._made = factory(**config)
             return self._made
 

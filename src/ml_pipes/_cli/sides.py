@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ml_pipes._cli.apart import apart
 from ml_pipes._cli.errors import CommandError
 from ml_pipes._cli.inputs import chosen_data, file_inputs, prepared_values
 from ml_pipes._cli.interrupts import noting_interrupts
@@ -155,10 +156,9 @@ def opened(arguments: argparse.Namespace) -> Iterator[Sides]:
     data = chosen_data(arguments, first, {"--data-arg": data_args, "--data": arguments.data})
     give = None if data is None else data.build(data_args)
     with ExitStack() as stack:
-        a, b = (
-            stack.enter_context(target.build(each, flag))
-            for target, each, flag in zip(targets, args, ("--arg-a", "--arg-b"), strict=True)
-        )
+        a = stack.enter_context(targets[0].build(args[0], "--arg-a"))
+        with apart():
+            b = stack.enter_context(targets[1].build(args[1], "--arg-b"))
         fns = _of_files(arguments.input, a, b) if give is None else [give]
         yield Sides((a, b), _labels(targets, own), fns, "--input" if data is None else data.name)
 
