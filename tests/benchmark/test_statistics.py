@@ -10,9 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ml_pipes.benchmark.statistics import (
-    Interval,
     percentile_of,
-    ratio_interval,
     samples_needed,
     summary,
 )
@@ -90,71 +88,3 @@ class TestSamplesNeeded:
     def test_a_fraction_at_or_beyond_the_ends_is_refused(self, fraction: float) -> None:
         with pytest.raises(ValueError, match="fraction must be above 0 and below 1"):
             samples_needed(fraction)
-
-
-class TestRatioInterval:
-    def test_of_a_thing_with_itself_it_is_1_without_width_when_nothing_varies(self) -> None:
-        assert ratio_interval([[2.0] * 5] * 3, [[2.0] * 5] * 3) == Interval(1.0, 1.0, 1.0, 0.95)
-
-    @pytest.mark.parametrize("statistic", [0.5, 0.9, "mean"])
-    def test_a_true_difference_lies_in_it_and_no_difference_does_not(self, statistic: float | str) -> None:
-        random = np.random.default_rng(5)
-        drift = random.lognormal(0.0, 0.3, 30)  # of the machine: it is in both
-        a = [1.2 * slow * random.lognormal(0.0, 0.1, 40) for slow in drift]
-        b = [slow * random.lognormal(0.0, 0.1, 40) for slow in drift]
-
-        found = ratio_interval(a, b, statistic, resamples=500)
-
-        assert found.low < 1.2 < found.high
-        assert found.excludes(1.0)
-        assert found.high - found.low < 0.2
-
-    def test_the_same_seed_gives_the_same_interval(self) -> None:
-        a, b = [[1.0, 2.0, 3.0]] * 4, [[2.0, 3.0, 5.0]] * 4
-
-        assert ratio_interval(a, b, seed=1, resamples=50) == ratio_interval(a, b, seed=1, resamples=50)
-
-    def test_the_value_is_the_ratio_of_the_statistics_of_all_samples(self) -> None:
-        found = ratio_interval([[1.0, 2.0], [3.0, 4.0]], [[2.0, 2.0], [2.0, 2.0]], "mean", resamples=20)
-
-        assert found.value == 1.25
-
-    def test_every_block_counts_alike_however_many_samples_it_has(self) -> None:
-        found = ratio_interval([[1.0] * 30, [3.0] * 10], [[1.0], [1.0]], "mean", resamples=50)
-
-        assert found.value == 2.0
-
-    def test_one_sample_each_has_a_ratio_without_width(self) -> None:
-        assert ratio_interval([[3.0]], [[2.0]]) == Interval(1.5, 1.5, 1.5, 0.95)
-
-    def test_without_samples_there_is_none(self) -> None:
-        found = ratio_interval([[], [1.0]], [[2.0], []])
-
-        assert math.isnan(found.value)
-        assert math.isnan(found.low)
-        assert not found.excludes(1.0)
-
-    def test_a_sample_that_is_nan_makes_it_nan(self) -> None:
-        assert math.isnan(ratio_interval([[1.0, math.nan]], [[1.0, 2.0]]).value)
-
-    def test_over_zero_it_is_infinite_and_of_zero_it_is_zero(self) -> None:
-        assert ratio_interval([[1.0]], [[0.0]]) == Interval(math.inf, math.inf, math.inf, 0.95)
-        assert ratio_interval([[0.0]], [[1.0]]) == Interval(0.0, 0.0, 0.0, 0.95)
-        assert math.isnan(ratio_interval([[0.0]], [[0.0]]).value)
-
-    def test_blocks_without_a_partner_are_refused(self) -> None:
-        with pytest.raises(ValueError, match="blocks come in pairs, got 2 and 1"):
-            ratio_interval([[1.0], [2.0]], [[1.0]])
-
-    @pytest.mark.parametrize(
-        ("about", "message"),
-        [
-            ({"statistic": "median"}, "must be a fraction or \"mean\", got 'median'"),
-            ({"statistic": 50}, "a fraction, 0 to 1"),
-            ({"confidence": 95}, "confidence must be above 0 and below 1"),
-            ({"resamples": 0}, "resamples must be 1 or more"),
-        ],
-    )
-    def test_arguments_that_cannot_be_are_refused(self, about: dict[str, object], message: str) -> None:
-        with pytest.raises(ValueError, match=message):
-            ratio_interval([[1.0]], [[1.0]], **about)  # type: ignore[arg-type] # what is tested

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from ml_pipes._runtimes import cpu
-from ml_pipes._runtimes.cpu import ThreadLease, quota_cpus
+from ml_pipes._runtimes.cpu import ThreadLease, opened_alone, quota_cpus
 from ml_pipes.onnx import Infer, usable_cpus
 
 
@@ -164,3 +164,29 @@ print(len(os.listdir("/proc/self/task")) - before)
     environment = {**os.environ, "ML_PIPES_CPUS": variable}
     run = [sys.executable, "-c", program]
     return int(subprocess.run(run, capture_output=True, text=True, check=True, env=environment).stdout)
+
+
+def test_a_model_that_is_opened_alone_takes_all_cpus_and_is_counted_afterwards(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("ML_PIPES_CPUS", "4")
+
+    with opened_alone():
+        first = ThreadLease()
+        with opened_alone():
+            second = ThreadLease()
+        third = ThreadLease()
+
+    assert [first.threads, second.threads, third.threads] == [4, 4, 1]
+
+
+def test_what_was_open_before_is_counted_again_whatever_happens(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ML_PIPES_CPUS", "4")
+
+    with opened_alone():
+        first = ThreadLease()
+        with pytest.raises(ValueError, match="broken"), opened_alone():
+            raise ValueError("broken")
+        second = ThreadLease()
+
+    assert [first.threads, second.threads] == [4, 1]

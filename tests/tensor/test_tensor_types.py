@@ -109,3 +109,14 @@ def test_a_room_without_its_packages_says_how_to_install_them(room: str, missing
     assert ran.returncode == 1
     assert "ImportError: ml_pipes." in ran.stderr
     assert 'pip install "ml-pipes[vision]"' in ran.stderr.splitlines()[-1]
+
+
+def test_what_is_no_array_is_refused_when_it_is_named_not_by_a_later_step() -> None:
+    message = r"TensorRegistry: 'boxes' must be an array, got a list; np.asarray\(...\) makes one"
+    registry = TensorRegistry()
+
+    with pytest.raises(TypeError, match=message):
+        TensorRegistry({"boxes": [[0, 0, 1, 1]]})  # type: ignore[dict-item] # meant to fail
+    with pytest.raises(TypeError, match=message):
+        registry["boxes"] = [[0, 0, 1, 1]]  # type: ignore[assignment] # meant to fail
+    assert len(registry) == 0

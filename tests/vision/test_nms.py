@@ -380,3 +380,10 @@ def test_one_aligned_name_without_its_tuple_is_refused_when_built() -> None:
         TypeError, match=r"aligned must be a tuple of names, got 'landmarks'; write \('landmarks',\)"
     ):
         NMS(aligned="landmarks")
+
+
+def test_a_number_of_detections_below_none_is_refused_by_the_function_too() -> None:
+    one, score = np.array([[0.0, 0.0, 1.0, 1.0]]), np.array([0.9])
+
+    with pytest.raises(ValueError, match="nms: max_detections must be a whole number, 0 or more, got -1"):
+        nms(one, score, np.zeros(1), max_detections=-1)

@@ -14,7 +14,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ml_pipes._cli.apart import apart
 from ml_pipes._cli.errors import CommandError
 from ml_pipes._cli.inputs import chosen_data, file_inputs, prepared_values
 from ml_pipes._cli.interrupts import noting_interrupts
@@ -22,6 +21,7 @@ from ml_pipes._cli.loads import add_load, load_of
 from ml_pipes._cli.options import add_config, number, whole
 from ml_pipes._cli.targets import Target, find_target
 from ml_pipes._cli.values import config
+from ml_pipes._runtimes.cpu import opened_alone
 from ml_pipes.pipeline import Pipeline
 
 if TYPE_CHECKING:
@@ -157,7 +157,7 @@ def opened(arguments: argparse.Namespace) -> Iterator[Sides]:
     give = None if data is None else data.build(data_args)
     with ExitStack() as stack:
         a = stack.enter_context(targets[0].build(args[0], "--arg-a"))
-        with apart():
+        with opened_alone():
             b = stack.enter_context(targets[1].build(args[1], "--arg-b"))
         fns = _of_files(arguments.input, a, b) if give is None else [give]
         yield Sides((a, b), _labels(targets, own), fns, "--input" if data is None else data.name)

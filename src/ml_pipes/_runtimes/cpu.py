@@ -7,11 +7,13 @@ from __future__ import annotations
 
 import os
 import weakref
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from ml_pipes._threads.turnstile import Turnstile
 
-__all__ = ["CPUS_VARIABLE", "ThreadLease", "leased", "quota_cpus", "usable_cpus"]
+__all__ = ["CPUS_VARIABLE", "ThreadLease", "leased", "opened_alone", "quota_cpus", "usable_cpus"]
 
 CPUS_VARIABLE = "ML_PIPES_CPUS"
 
@@ -52,6 +54,23 @@ def leased(threads: int | None, sessions: int) -> ThreadLease:
         )
     lease = ThreadLease(threads)
     return lease if lease.threads >= sessions else ThreadLease(sessions)
+
+
+@contextmanager
+def opened_alone() -> Iterator[None]:
+    """Let models that are opened inside take CPUs as if no other were open: for those that take turns.
+
+    By default a model takes the CPUs that those before it have left: of two that are compared, one after
+    the other, the second would be slower for that alone.
+    """
+    with _counting.lock:
+        others = list(_leases)
+        _leases.clear()
+    try:
+        yield
+    finally:
+        with _counting.lock:
+            _leases.update(others)
 
 
 def usable_cpus() -> int:

@@ -7,12 +7,16 @@ try:
     from ml_pipes.benchmark.benchmark import Benchmark
     from ml_pipes.benchmark.builder import BenchmarkBuilder
     from ml_pipes.benchmark.collector import BenchmarkCollector
+    from ml_pipes.benchmark.compare import compare, compare_all
+    from ml_pipes.benchmark.comparison import ComparisonResult
     from ml_pipes.benchmark.config import MeasurementConfig
     from ml_pipes.benchmark.environment import environment
+    from ml_pipes.benchmark.gate import GateResult, gate
     from ml_pipes.benchmark.hardware import Hardware
     from ml_pipes.benchmark.load import ClosedLoop, Load, Offline, OpenLoop, Queries
     from ml_pipes.benchmark.measure import measure
     from ml_pipes.benchmark.parts import ScenarioFigure
+    from ml_pipes.benchmark.report import report_page, save_report
     from ml_pipes.benchmark.result import BenchmarkDiff, BenchmarkResult
     from ml_pipes.benchmark.samples import Samples
     from ml_pipes.benchmark.scenarios import (
@@ -43,9 +47,11 @@ __all__ = [
     "BenchmarkResult",
     "BenchmarkSweep",
     "ClosedLoop",
+    "ComparisonResult",
     "ConfigFilter",
     "DataFactory",
     "DataFactoryLike",
+    "GateResult",
     "Hardware",
     "InputFn",
     "InvocationStat",
@@ -68,7 +74,12 @@ __all__ = [
     "Server",
     "SingleStream",
     "Verdict",
+    "compare",
+    "compare_all",
     "environment",
+    "gate",
     "judge",
     "measure",
+    "report_page",
+    "save_report",
 ]

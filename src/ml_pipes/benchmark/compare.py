@@ -62,6 +62,9 @@ def compare(
     counted, and its time is in no figure. Ctrl-C ends it, and the rounds that are whole are given back.
     A block is not cut short: a call that never returns is waited for.
 
+    Models share the CPUs of their process: open those of either side within
+    :func:`ml_pipes.onnx.opened_alone`, or the second has only what the first has left.
+
     Args:
         baseline: A, a pipeline or another function of one input.
         candidate: B.

@@ -6,7 +6,7 @@ Knows tensor payloads. Knows nothing of images, other runtimes or how a pipeline
 from ml_pipes.errors import ModelBatchError, ModelNotFoundError, ModelProviderError
 
 try:
-    from ml_pipes._runtimes.cpu import usable_cpus
+    from ml_pipes._runtimes.cpu import opened_alone, usable_cpus
     from ml_pipes._runtimes.outputs import Distribute, Extract
     from ml_pipes.onnx.axes import free_axes
     from ml_pipes.onnx.infer import Infer
@@ -29,5 +29,6 @@ __all__ = [
     "ProviderFallbackWarning",
     "RuntimeOutputs",
     "free_axes",
+    "opened_alone",
     "usable_cpus",
 ]

@@ -12,7 +12,7 @@ Knows tensor payloads. Knows nothing of images, other runtimes or how a pipeline
 from ml_pipes.errors import ModelBatchError, ModelNotFoundError, ModelProviderError
 
 try:
-    from ml_pipes._runtimes.cpu import usable_cpus
+    from ml_pipes._runtimes.cpu import opened_alone, usable_cpus
     from ml_pipes._runtimes.outputs import Distribute, Extract
     from ml_pipes.openvino.infer import Infer
     from ml_pipes.tensor.runtime import RuntimeOutputs
@@ -31,5 +31,6 @@ __all__ = [
     "ModelNotFoundError",
     "ModelProviderError",
     "RuntimeOutputs",
+    "opened_alone",
     "usable_cpus",
 ]

@@ -56,8 +56,14 @@ class TensorRegistry:
     """
 
     def __init__(self, tensors: Mapping[str, Array] | None = None) -> None:
-        """Take the arrays of ``tensors``; the mapping itself is copied, its arrays are not."""
+        """Take the arrays of ``tensors``; the mapping itself is copied, its arrays are not.
+
+        Raises:
+            TypeError: one of them is a list or tuple, which no step can compute with.
+        """
         self._tensors: dict[str, Array] = dict(tensors or {})
+        for name, value in self._tensors.items():
+            _check_array(name, value)
 
     def __getitem__(self, name: str) -> Array:
         try:
@@ -69,6 +75,7 @@ class TensorRegistry:
             ) from None
 
     def __setitem__(self, name: str, value: Array) -> None:
+        _check_array(name, value)
         self._tensors[name] = value
 
     def __contains__(self, name: object) -> bool:
@@ -108,6 +115,15 @@ def same_content(one: Array, other: Array) -> bool:
         return bool(np.array_equal(one, other, equal_nan=floating))
     except (TypeError, ValueError):
         return False
+
+
+def _check_array(name: str, value: Any) -> None:
+    # What is no array may go along, such as a tile's name; a list is one that somebody forgot to make.
+    if isinstance(value, (list, tuple)):
+        raise TypeError(
+            f"TensorRegistry: {name!r} must be an array, got a {type(value).__name__}; "
+            "np.asarray(...) makes one"
+        )
 
 
 def _array_text(array: object) -> str:

@@ -47,8 +47,9 @@ def nms(
         that hold NaN rank last.
 
     Raises:
-        ValueError: the shapes do not belong together.
+        ValueError: the shapes do not belong together, or ``max_detections`` is no number of things.
     """
+    check_whole("nms", 0, max_detections=max_detections)
     _check_shapes(boxes, scores, classes)
     candidates = np.flatnonzero(scores >= conf_threshold)
     if candidates.size <= 1:

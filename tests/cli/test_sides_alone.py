@@ -2,35 +2,8 @@
 
 from __future__ import annotations
 
-import pytest
-
 from ml_pipes.__main__ import main
-from ml_pipes._cli.apart import apart
-from ml_pipes._runtimes.cpu import ThreadLease
-
-
-def test_a_model_that_is_opened_apart_takes_all_cpus_and_is_counted_afterwards(monkeypatch) -> None:
-    monkeypatch.setenv("ML_PIPES_CPUS", "4")
-
-    with apart():
-        first = ThreadLease()
-        with apart():
-            second = ThreadLease()
-        third = ThreadLease()
-
-    assert [first.threads, second.threads, third.threads] == [4, 4, 1]
-
-
-def test_what_was_open_before_is_counted_again_whatever_happens(monkeypatch) -> None:
-    monkeypatch.setenv("ML_PIPES_CPUS", "4")
-
-    with apart():
-        first = ThreadLease()
-        with pytest.raises(ValueError, match="broken"), apart():
-            raise ValueError("broken")
-        second = ThreadLease()
-
-    assert [first.threads, second.threads] == [4, 1]
+from ml_pipes._runtimes.cpu import opened_alone
 
 
 def test_both_sides_of_a_comparison_have_as_many_threads(write, monkeypatch, capsys) -> None:
@@ -57,7 +30,7 @@ def test_both_sides_of_a_comparison_have_as_many_threads(write, monkeypatch, cap
     )
     arguments = ["compare", "leased.py", "leased.py", "--blocks", "2", "--block-calls", "2", "--warmup", "1"]
 
-    with apart():
+    with opened_alone():
         assert main(arguments) == 0
 
     assert capsys.readouterr().err == "threads: 3\nthreads: 3\n"
