@@ -10,11 +10,12 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, TypeAlias
+from typing import Any, Final, TypeAlias
 
 from ml_pipes.operator import OperatorDescription
 
 __all__ = [
+    "WAIT",
     "InvocationTrace",
     "StepSpan",
     "TraceCollector",
@@ -29,6 +30,8 @@ __all__ = [
 # made per call.
 _About: TypeAlias = tuple[float, float | None, int | None, float, int | None, int | None, int | None]
 
+# What the label of a wait ends with.
+WAIT: Final = "[wait]"
 # A tuple of more parts is shown by its length.
 _SHOWN_PARTS = 4
 
@@ -61,7 +64,8 @@ class StepSpan:
     """One step of one run; immutable.
 
     Attributes:
-        label: the step, ``i:name``; the wait of a batch is its own span, ``i:Batch[wait]``.
+        label: the step, ``i:name``; the wait for a batch to leave, or for a turn, is a span of its own,
+            ``i:Batch[wait]``.
         start_time: when it began, seconds.
         duration_s: how long it took, seconds.
         error: it raised.
@@ -138,6 +142,16 @@ class StepSpan:
     def end_time(self) -> float:
         """When it ended, seconds."""
         return self.start_time + self.duration_s
+
+    @property
+    def is_wait(self) -> bool:
+        """It is the wait before a step, not the step."""
+        return self.label.endswith(WAIT)
+
+    @property
+    def is_inference(self) -> bool:
+        """It is a model's run: its operator's class says ``is_inference``."""
+        return bool(getattr(self.operator_type, "is_inference", False)) and not self.is_wait
 
 
 class InvocationTrace:

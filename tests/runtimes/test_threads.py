@@ -5,11 +5,14 @@ from __future__ import annotations
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 from onnx import TensorProto, helper
 
+from ml_pipes.collectors import CaptureCollector
+from ml_pipes.core import Pipeline
 from ml_pipes.tensor import TensorPayload
 
 
@@ -107,3 +110,16 @@ def test_a_session_that_could_not_be_made_anew_is_tried_again(infer_of, relu: Pa
     relu.write_bytes(content)
 
     assert infer(value).tensors[0].array.mean() == 1.0
+
+
+def test_a_trace_tells_the_wait_for_a_turn_from_the_models_run(infer_of, relu: Path) -> None:
+    collector = CaptureCollector()
+    pipeline: Pipeline[Any, Any] = Pipeline([infer_of(relu, serialize=True)])
+    pipeline.set_tracing(collector)
+
+    pipeline(TensorPayload(np.ones((1, 3, 32, 32), np.float32), "NCHW", "float32"))
+
+    assert collector.last_trace is not None
+    wait, run = collector.last_trace.spans
+    assert (wait.label, wait.is_inference) == ("0:Infer[wait]", False)
+    assert (run.label, run.is_inference) == ("0:Infer", True)

@@ -61,6 +61,7 @@ class Step:
         owned: of a region, what it holds for its lifetime.
         meeting: of a region in which callers meet, what makes the place where they do.
         leads_to_a_meeting: callers meet here or within; in an embedded pipeline they may, and it is asked.
+        takes_turns: calls wait for each other in it; it tells when a turn has come (``_threads/turns.py``).
     """
 
     label: str
@@ -72,6 +73,7 @@ class Step:
     owned: Owned | None = None
     meeting: Callable[[], Any] | None = None
     leads_to_a_meeting: bool = False
+    takes_turns: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,7 +173,8 @@ def _simple_step(operator: Any, label: str) -> Step:
     if isinstance(operator, Embedded):
         return Step(label, operator, Kind.EMBEDDED, operator.run_within, leads_to_a_meeting=True)
     arity = _arity(operator, label)
-    return Step(label, operator, Kind.CALL if arity == 1 else Kind.SPREAD, operator, arity)
+    kind = Kind.CALL if arity == 1 else Kind.SPREAD
+    return Step(label, operator, kind, operator, arity, takes_turns=getattr(operator, "takes_turns", False))
 
 
 def _arity(operator: Any, label: str) -> int:

@@ -15,8 +15,10 @@ from typing import Any, Final, NamedTuple, TypeAlias
 from ml_pipes._engine.plan import Step
 from ml_pipes._threads.clock import now, thread_id
 from ml_pipes._threads.ticket import Ticket
+from ml_pipes._threads.turns import last_let_in
 from ml_pipes.control import SHORT_CIRCUIT
 from ml_pipes.tracing import (
+    WAIT,
     InvocationTrace,
     StepSpan,
     TracingConfig,
@@ -39,8 +41,9 @@ __all__ = [
 
 # What makes the recorder of one more run, from its item's index and what the first step takes.
 RecorderKind: TypeAlias = "Callable[[int | None, Any], Recorder]"
-# A step, when it started and ended, the error's type and words, whether it dropped, and the region it was.
-_Row: TypeAlias = "tuple[Step, float, float, tuple[str, str] | None, bool, RegionRecord | None]"
+# A step, when it started and ended, the error's type and words, whether it dropped, the region that it was,
+# and when its turn came.
+_Row: TypeAlias = "tuple[Step, float, float, tuple[str, str] | None, bool, RegionRecord | None, float | None]"
 
 
 class _Batch(NamedTuple):
@@ -137,7 +140,8 @@ class Recorder:
             self._region = None
             region.end()
         failure = None if error is None else (type(error).__name__, _words(error))
-        self._rows.append((step, started, now(), failure, value is SHORT_CIRCUIT, region))
+        turn_at = last_let_in() if step.takes_turns else None
+        self._rows.append((step, started, now(), failure, value is SHORT_CIRCUIT, region, turn_at))
 
     @property
     def failed(self) -> bool:
@@ -172,7 +176,7 @@ class Recorder:
             yield from self._spans_of(row)
 
     def _spans_of(self, row: _Row) -> Iterator[StepSpan]:
-        step, started, ended, failure, dropped, region = row
+        step, started, ended, failure, dropped, region, turn_at = row
         plain = StepSpan(
             step.label,
             started,
@@ -184,7 +188,9 @@ class Recorder:
             error_type=failure and failure[0],
             error_message=failure and failure[1],
         )
-        if region is None:
+        if turn_at is not None:
+            yield from _turn_spans(plain, turn_at)
+        elif region is None:
             yield plain
         elif region.times is None:
             yield _region_span(plain, step, region.runs)
@@ -263,23 +269,34 @@ def _counts(runs: list[Recorder], on_error: str) -> dict[str, int]:
     return counts
 
 
+def _turn_spans(plain: StepSpan, turn_at: float) -> Iterator[StepSpan]:
+    """The wait for its turn and the step's own time apart."""
+    came = turn_at >= plain.start_time  # else the turn was an earlier call's, and this one's never came
+    yield _wait_before(plain, turn_at) if came else replace(plain, label=plain.label + WAIT)
+    if came:
+        yield replace(plain, start_time=turn_at, duration_s=plain.end_time - turn_at)
+
+
+def _wait_before(plain: StepSpan, until: float) -> StepSpan:
+    """Until something of the step itself happened nothing can have gone wrong in it."""
+    return StepSpan(
+        plain.label + WAIT,
+        plain.start_time,
+        until - plain.start_time,
+        operator_type=plain.operator_type,
+        thread=plain.thread,
+    )
+
+
 def _ticket_spans(
     plain: StepSpan, region: RegionRecord, times: tuple[float | None, float | None]
 ) -> Iterator[StepSpan]:
     """A wait and the batch's run apart; the run is one and the same for all who were in the batch."""
     started_at, ended_at = times
-    wait = replace(plain, label=f"{plain.label}[wait]")
     if started_at is None:  # the caller stopped waiting
-        yield wait
+        yield replace(plain, label=plain.label + WAIT)
         return
-    yield replace(
-        wait,
-        duration_s=started_at - plain.start_time,
-        error=False,
-        error_type=None,
-        error_message=None,
-        attributes={},
-    )
+    yield _wait_before(plain, started_at)
     runs = tuple(run for batch in region.batches for run in batch.record.traces(batch))
     # A caller may have stopped waiting while its batch ran: its span ends when it left.
     ended = plain.end_time if ended_at is None else min(plain.end_time, ended_at)

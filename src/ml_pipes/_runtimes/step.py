@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from contextlib import nullcontext
 from typing import Any, ClassVar, TypeVar
 
 import numpy as np
@@ -18,6 +17,7 @@ from ml_pipes._runtimes.fits import Slot
 from ml_pipes._runtimes.ports import Port, Session
 from ml_pipes._runtimes.source import ModelSource, as_source, source_name
 from ml_pipes._runtimes.warm import batch_of, check_sizes
+from ml_pipes._threads.turns import let_in
 from ml_pipes._threads.turnstile import Turnstile
 from ml_pipes.errors import DeadlineExceeded, ModelError, ModelInputError
 from ml_pipes.tensor import TensorPayload
@@ -28,7 +28,6 @@ __all__ = ["ModelStep", "check_count"]
 Feeds = dict[str, np.ndarray[Any, Any]]
 ResultT = TypeVar("ResultT")
 
-_OPEN = nullcontext()
 _TURN = "the model was busy with another call (serialize=True)"
 
 
@@ -79,6 +78,11 @@ class ModelStep(ABC):
         return RuntimeOutputs(tuple(payloads), self._output_names)
 
     @property
+    def takes_turns(self) -> bool:
+        """Calls wait for each other in it; it tells when a turn has come, and traces show the wait apart."""
+        return self.serialize
+
+    @property
     def metadata(self) -> dict[str, str]:
         """What the model's file says of itself: class names, characters, its maker; name -> text, a copy."""
         return dict(self._session.metadata)
@@ -122,7 +126,10 @@ class ModelStep(ABC):
     def _run(self, run: Callable[[Feeds], ResultT], feeds: Feeds) -> ResultT:
         """What ``run`` gives, with its turn waited for and its error in our words."""
         try:
-            with self._gate.passage(_TURN) if self._gate is not None else _OPEN:
+            if self._gate is None:
+                return run(feeds)
+            with self._gate.passage(_TURN):
+                let_in()
                 return run(feeds)
         except DeadlineExceeded:
             raise

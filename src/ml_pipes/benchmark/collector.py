@@ -19,7 +19,7 @@ from ml_pipes.benchmark.config import MeasurementConfig
 from ml_pipes.benchmark.result import BenchmarkResult
 from ml_pipes.benchmark.stat import InvocationStat, RegionStat
 from ml_pipes.collectors import ConcurrentCollector
-from ml_pipes.tracing import InvocationTrace, StepSpan
+from ml_pipes.tracing import WAIT, InvocationTrace, StepSpan
 
 __all__ = ["BenchmarkCollector"]
 
@@ -113,7 +113,7 @@ class _Window:
         for label, child in node.children.items():
             if len(child.batches):
                 sizes, counts = np.unique(child.batches.pairs(*self._bounds)[:, 1], return_counts=True)
-                wait = self.stat("wait", node.children.get(f"{label}[wait]", _Node()))
+                wait = self.stat("wait", node.children.get(label + WAIT, _Node()))
                 counted = {round(size): int(n) for size, n in zip(sizes, counts, strict=True)}
                 yield RegionStat(within + label, counted, wait)
             yield from self.regions(child, f"{within}{label}/")
@@ -251,5 +251,5 @@ class BenchmarkCollector(ConcurrentCollector):
             for run in runs:
                 if child.count_batch(run):
                     self._read_spans(run.spans, child)
-            if getattr(span.operator_type, "is_inference", False):
+            if span.is_inference:
                 self._model_runs.add(span.start_time, span.duration_s)

@@ -112,6 +112,6 @@ def inference_intervals(traces: Iterable[InvocationTrace]) -> Intervals:
         (span.start_time, span.start_time + span.duration_s, span.thread, span.label)
         for trace in traces
         for span, _ in walk(trace)
-        if getattr(span.operator_type, "is_inference", False)
+        if span.is_inference
     }
     return as_intervals(sorted(run[:2] for run in runs))

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from ml_pipes._runtimes.cpu import opened_alone
 from ml_pipes.benchmark.benchmark import Benchmark
 from ml_pipes.benchmark.config import MeasurementConfig
 from ml_pipes.benchmark.plain import plain
@@ -155,12 +156,11 @@ class _Session:
             if self._inputs is None or self._inputs[0] != combination.data:
                 self._inputs = None
                 self._inputs = (combination.data, combination.make_input())
+            # The models of the one before may still be there, and must not cost this one CPUs.
+            with opened_alone():
+                pipeline = combination.make_pipeline()
             return Benchmark(
-                combination.make_pipeline(),
-                self._inputs[1],
-                self.measurement,
-                combination.label,
-                combination.metadata,
+                pipeline, self._inputs[1], self.measurement, combination.label, combination.metadata
             ).run(self.progress.tell)
         except Exception as error:
             if self.stop_on_error:

@@ -14,8 +14,6 @@ from ml_pipes.tracing import InvocationTrace, StepSpan
 
 __all__ = ["Bar", "Layout", "Meeting", "Member", "Thread", "lay_out", "running"]
 
-_WAIT = "[wait]"
-
 
 @dataclass
 class Bar:
@@ -154,7 +152,7 @@ class _Scribe:
                     self._batch(span, run, Member(wait, bar, after))
 
     def _step(self, span: StepSpan, within: Bar) -> Bar:
-        kind = "wait" if span.label.endswith(_WAIT) else "step"
+        kind = "wait" if span.is_wait else "step"
         if any(run.participants is not None and run.thread != within.thread for run in span.runs):
             kind = "away"
         bar = Bar(
@@ -165,7 +163,7 @@ class _Scribe:
             span.end_time,
             within.call,
             _details(span),
-            inference=bool(getattr(span.operator_type, "is_inference", False)),
+            inference=span.is_inference,
             error=span.error,
         )
         self.bars.append(bar)

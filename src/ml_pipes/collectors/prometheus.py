@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from ml_pipes._threads.turnstile import Turnstile
 from ml_pipes.collectors._sights import PerRun
 from ml_pipes.collectors.concurrent import ConcurrentCollector
-from ml_pipes.tracing import InvocationTrace, StepSpan
+from ml_pipes.tracing import WAIT, InvocationTrace, StepSpan
 
 if TYPE_CHECKING:
     from prometheus_client import CollectorRegistry, Counter, Histogram
@@ -25,7 +25,6 @@ DURATION_BUCKETS_S: Final = (
     *(0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0),
 )
 _SIZE_BUCKETS: Final = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 256)
-_WAIT: Final = "[wait]"
 
 
 class _Metrics(NamedTuple):
@@ -108,8 +107,8 @@ class PrometheusCollector(ConcurrentCollector):
                 self._add(inner)
 
     def _add_span(self, span: StepSpan) -> None:
-        if span.label.endswith(_WAIT):
-            step, histogram = span.label.removesuffix(_WAIT), self._metrics.wait_seconds
+        if span.is_wait:
+            step, histogram = span.label.removesuffix(WAIT), self._metrics.wait_seconds
         else:
             step, histogram = span.label, self._metrics.step_seconds
         self._child(histogram, step).observe(span.duration_s)

@@ -94,6 +94,10 @@ class Infer(ModelStep):
         """The execution providers in force, the preferred one first; ONNX Runtime always adds the CPU's."""
         return self._session.providers_in_use
 
+    @property
+    def takes_turns(self) -> bool:
+        return self.serialize or self.sessions > 1
+
     def _opened(self, *, verify: bool) -> ModelSession:
         source = self.model_path
         if self.free_axes is not None:

@@ -16,6 +16,7 @@ from ml_pipes._runtimes.forks import forks, protect
 from ml_pipes._runtimes.ports import Port, known_shape
 from ml_pipes._runtimes.source import Shape, Source, check_source, declared_shapes, source_name
 from ml_pipes._threads.shared import Shared
+from ml_pipes._threads.turns import let_in
 from ml_pipes.errors import ModelError, ModelFileError
 from ml_pipes.onnx.providers import CPU, Provider, check_in_force, present, provider_name
 
@@ -104,13 +105,19 @@ class ModelSession:
             DeadlineExceeded: no session became free by the call's deadline.
         """
         if self._shared is not None:
-            return self._shared.use(lambda session: self._run(session, feeds), _BUSY)
+            return self._shared.use(lambda session: self._run_in_turn(session, feeds), _BUSY)
         results: list[npt.NDArray[Any]] = self._session.run(self._output_names, feeds, _QUIET)
         return results
 
     def run_on_each(self, feeds: dict[str, npt.NDArray[Any]]) -> list[list[npt.NDArray[Any]]]:
         """The outputs of each session, one after another; no call in progress is waited for."""
         return [self._run(session, feeds) for session in self._sessions]
+
+    def _run_in_turn(
+        self, session: ort.InferenceSession, feeds: dict[str, npt.NDArray[Any]]
+    ) -> list[npt.NDArray[Any]]:
+        let_in()
+        return self._run(session, feeds)
 
     def _run(
         self, session: ort.InferenceSession, feeds: dict[str, npt.NDArray[Any]]
