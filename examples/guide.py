@@ -22,18 +22,28 @@ __all__ = ["album", "album_faces", "faces", "main", "photograph", "pieces_of_fac
 
 
 @pipeline_factory
-def faces(batch: int = 1, timeout: float = 0.005, policy: str = "auto", serialize: bool = False) -> Pipeline:
+def faces(
+    batch: int = 1,
+    timeout: float = 0.005,
+    policy: str = "auto",
+    at_once: int = 1,
+    serialize: bool = False,
+    threads: int | None = None,
+) -> Pipeline:
     """A file's bytes go in, its faces come out.
 
     Args:
         batch: most callers that share a run of the model; 1 for no ``Batch``.
         timeout: longest wait for company, seconds.
         policy: when a batch leaves: ``auto``, ``greedy`` or ``full``.
+        at_once: how many batches may run at a time.
         serialize: let one call at a time into the model.
+        threads: CPU threads of one run of the model; all CPUs when left out.
     """
-    model: list[Any] = [open_model(serialize=serialize)]
+    model: list[Any] = [open_model(serialize=serialize, threads=threads)]
     if batch > 1:
-        model = [Batch(batch, timeout, policy=policy), Collate(), *model, Distribute(), UnBatch()]
+        meeting = Batch(batch, timeout, policy=policy, max_concurrency=at_once)
+        model = [meeting, Collate(), *model, Distribute(), UnBatch()]
     return Pipeline([Decode(), *before_model(), *model, *after_model()])
 
 

