@@ -12,7 +12,10 @@ from ml_pipes.tracing import (
     InvocationTrace,
     StepSpan,
     TracingConfig,
+    capture_value,
+    freeze_trace,
     mean_trace,
+    merge_traces,
     operator_config,
     shape_of,
     walk,
@@ -69,6 +72,15 @@ def test_a_mean_goes_down_into_regions() -> None:
 
 def test_the_mean_of_nothing_is_empty() -> None:
     assert list(mean_trace([]).spans) == []
+
+
+def test_older_names_do_what_is_left_to_do_with_things_that_cannot_change() -> None:
+    trace = InvocationTrace([StepSpan("0:a", 0.0, 1.0)], 1.0)
+    value = [1]
+
+    assert freeze_trace(trace) is trace
+    assert capture_value(value) is value
+    assert merge_traces([trace, InvocationTrace([], 3.0)]) == mean_trace([trace, InvocationTrace([], 3.0)])
 
 
 def test_a_trace_shows_its_steps_and_total() -> None:

@@ -20,7 +20,10 @@ __all__ = [
     "StepSpan",
     "TraceCollector",
     "TracingConfig",
+    "capture_value",
+    "freeze_trace",
     "mean_trace",
+    "merge_traces",
     "operator_config",
     "shape_of",
     "walk",
@@ -298,9 +301,19 @@ def _walk(trace: InvocationTrace, seen: set[int]) -> Iterator[tuple[StepSpan, In
                 yield from _walk(run, seen)
 
 
-def operator_config(operator: Any) -> dict[str, Any]:
+def operator_config(op: Any) -> dict[str, Any]:
     """An operator's arguments, name -> value, those left at their defaults too."""
-    return OperatorDescription.from_operator(operator).all_args
+    return OperatorDescription.from_operator(op).all_args
+
+
+def capture_value(value: Any) -> Any:
+    """What is kept of a value in ``output_value``: itself, for steps do not write to it."""
+    return value
+
+
+def freeze_trace(trace: InvocationTrace) -> InvocationTrace:
+    """A trace that cannot change: itself."""
+    return trace
 
 
 def shape_of(value: Any) -> tuple[Any, ...] | str:
@@ -338,18 +351,13 @@ def mean_trace(
         workers: of the mean.
     """
     traces = tuple(traces)  # as they are now: the spans are made when somebody reads them
-    return InvocationTrace.later(
-        lambda: _mean_spans(traces),
-        (
-            _mean(trace.total_duration_s for trace in traces),
-            batch_size,
-            workers,
-            min((trace.start_time for trace in traces), default=0.0),
-            None,
-            None,
-            None,
-        ),
-    )
+    total_s = _mean(trace.total_duration_s for trace in traces)
+    start = min((trace.start_time for trace in traces), default=0.0)
+    about = (total_s, batch_size, workers, start, None, None, None)
+    return InvocationTrace.later(lambda: _mean_spans(traces), about)
+
+
+merge_traces = mean_trace  # the name that older programs use
 
 
 def _mean_spans(traces: Sequence[InvocationTrace]) -> Iterator[StepSpan]:
