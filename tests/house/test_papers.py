@@ -70,7 +70,19 @@ def test_every_make_command_that_the_papers_give_is_in_the_makefile(root: Path, 
 
 
 @pytest.mark.parametrize(
-    "room", ["standard", "tensor", "vision", "vision.text", "onnx", "openvino", "collectors"]
+    "room",
+    [
+        "standard",
+        "tensor",
+        "vision",
+        "vision.text",
+        "onnx",
+        "openvino",
+        "collectors",
+        "tracing",
+        "factory",
+        "benchmark",
+    ],
 )
 def test_the_list_of_steps_names_all_that_a_room_offers_and_nothing_else(root: Path, room: str) -> None:
     listed = (root / "docs" / "operators.md").read_text(encoding="utf-8")
