@@ -184,6 +184,18 @@ def test_latencies_are_those_of_the_traces() -> None:
     assert collector.dropped == 0
 
 
+def test_after_the_stop_traces_are_dropped_with_a_warning(caplog: pytest.LogCaptureFixture) -> None:
+    pipeline, collector = _traced(abs)
+
+    with collector:
+        pipeline(1)
+    pipeline(2)
+
+    assert collector.report().total.count == 1
+    assert collector.dropped == 1
+    assert "dropped" in caplog.text
+
+
 @pytest.mark.stress
 def test_no_trace_is_lost_while_several_threads_bring_and_read_them(
     start: Callable[..., Future[Any]],
