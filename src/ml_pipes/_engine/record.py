@@ -96,7 +96,13 @@ class RegionRecord:
         return recorder
 
     def end(self) -> None:
-        """The region is over for this caller: what it needs to know of its batches."""
+        """The region is over for this caller: what it needs to know of its runs and batches.
+
+        An item that goes on although its caller has left at its deadline is shown up to here. Of a stream
+        none has run yet; its items come later.
+        """
+        for run in self.runs:
+            run.freeze()
         ticket = self.ticket
         if ticket is None:
             return
@@ -107,6 +113,14 @@ class RegionRecord:
             self.batches = tuple(
                 _Batch(run.record, run.items, run.participants) for run in ticket.runs if run.settled
             )
+            for batch in self.batches:
+                batch.record.close()
+
+    def close(self) -> None:
+        """Nothing that comes later, on whichever thread, belongs to any trace."""
+        self.closed = True
+        for run in self.runs:
+            run.close()
 
 
 class Recorder:
@@ -146,25 +160,41 @@ class Recorder:
     @property
     def failed(self) -> bool:
         """The run ended with an error."""
-        return bool(self._rows) and self._rows[-1][3] is not None
+        last = self._last
+        return last is not None and last[3] is not None
 
     @property
     def dropped(self) -> bool:
         """The run ended with a short-circuit."""
-        return bool(self._rows) and self._rows[-1][4]
+        last = self._last
+        return last is not None and last[4]
 
-    def _close(self) -> None:
+    def went_through(self, steps: int) -> bool:
+        """It did so many steps, and ended with a result."""
+        return len(self._rows[: self._count]) >= steps and not self.failed and not self.dropped
+
+    @property
+    def _last(self) -> _Row | None:
+        """The newest row that belongs to the trace."""
+        rows = self._rows[: self._count]
+        return rows[-1] if rows else None
+
+    def freeze(self) -> None:
+        """No later step of this run belongs to the trace; who comes first decides."""
+        if self._count is None:
+            self._count = len(self._rows)
+
+    def close(self) -> None:
         """Nothing that comes later, on whichever thread, belongs to the trace any more."""
-        self._count = len(self._rows)
+        self.freeze()
         for region in self._regions or ():
-            region.closed = True
-            for run in region.runs:
-                run._close()  # noqa: SLF001 - of its own kind
+            region.close()
 
     def trace(self, batch_size: float | None = None, participants: int | None = None) -> InvocationTrace:
         """The run as a trace, in which nothing changes any more."""
-        self._close()
-        ended = self._rows[-1][2] if self._rows else self._started
+        self.close()
+        last = self._last
+        ended = self._started if last is None else last[2]
         started = self._started
         return InvocationTrace.later(
             self._spans,
@@ -252,16 +282,21 @@ def _region_span(plain: StepSpan, step: Step, runs: list[Recorder]) -> StepSpan:
     on_error = "raise" if plain.error else getattr(step.operator, "on_error", "raise")
     return replace(
         plain,
-        attributes=_counts(runs, on_error),
+        attributes=_counts(step, runs, on_error),
         child_trace=mean_trace(traces, len(runs), workers),
         runs=traces,
     )
 
 
-def _counts(runs: list[Recorder], on_error: str) -> dict[str, int]:
-    """What became of a region's items; a failure that was not raised is a result, or a gap."""
+def _counts(step: Step, runs: list[Recorder], on_error: str) -> dict[str, int]:
+    """What became of a region's items; a failure that was not raised is a result, or a gap.
+
+    An item whose caller left at its deadline, or whose stream was still at it, is seen and nothing more.
+    """
+    steps = len(step.body.steps) if step.body is not None else 0
     dropped, failed = sum(run.dropped for run in runs), sum(run.failed for run in runs)
-    counts = {"seen": len(runs), "emitted": len(runs) - dropped - failed, "dropped": dropped}
+    emitted = sum(run.went_through(steps) for run in runs)
+    counts = {"seen": len(runs), "emitted": emitted, "dropped": dropped}
     kept_as = {"return": "emitted", "drop": "dropped"}.get(on_error)
     if failed and kept_as is not None:
         counts[kept_as] += failed
@@ -333,6 +368,9 @@ class NoRegion:
     def traces(self, batch: _Batch) -> tuple[InvocationTrace, ...]:  # noqa: ARG002 # as below
         """No runs."""
         return ()
+
+    def close(self) -> None:
+        """Nothing to close."""
 
     def run(self, item: int | None, value: Any) -> NoRecord:  # noqa: ARG002 # takes what the original takes
         """The twin of a run's recorder."""
