@@ -12,7 +12,7 @@ from itertools import accumulate
 from math import ceil, inf, log2
 from typing import Any, Final
 
-__all__ = ["Histogram", "PipelineStats", "RegionStats"]
+__all__ = ["Histogram", "PipelineStats", "RegionStats", "named_sizes"]
 
 _PER_DOUBLING: Final = 16
 _GROWTH: Final = 2.0 ** (1 / _PER_DOUBLING)
@@ -362,7 +362,7 @@ def _about_batches(region: RegionStats) -> list[str]:
     """How large the batches were, and why they started."""
     lines: list[str] = []
     if region.batch_sizes:
-        named = _named_sizes(region.batch_sizes)
+        named = named_sizes(region.batch_sizes)
         most = max(count for _, count in named)
         lines.append("sizes    " + "  ".join(f"{name}: {n:,} {_bar(n / most)}" for name, n in named))
     if region.reasons:
@@ -371,7 +371,7 @@ def _about_batches(region: RegionStats) -> list[str]:
     return lines
 
 
-def _named_sizes(sizes: Mapping[int, int]) -> list[tuple[str, int]]:
+def named_sizes(sizes: Mapping[int, int]) -> list[tuple[str, int]]:
     """Each size and its count; where there are many, those between two powers of two together."""
     if len(sizes) <= _MOST_SIZES:
         return [(str(size), sizes[size]) for size in sorted(sizes)]

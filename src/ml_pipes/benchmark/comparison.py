@@ -5,7 +5,6 @@ Knows blocks of calls of two sides, and what their differences mean. Knows nothi
 
 from __future__ import annotations
 
-import json
 import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -15,6 +14,7 @@ from pathlib import Path
 from statistics import NormalDist
 from typing import Any, Literal, Self, TypeAlias
 
+from ml_pipes.benchmark.files import read_json, write_json
 from ml_pipes.benchmark.load import ClosedLoop, Load, load_from_dict
 from ml_pipes.benchmark.plain import plain
 from ml_pipes.benchmark.ratios import Block, Ratio, StatisticName, block_of, paired_ratio, value_of
@@ -272,12 +272,8 @@ class ComparisonResult:
         Args:
             path: the file; one that is there is replaced.
         """
-        target = Path(path)
-        target.parent.mkdir(parents=True, exist_ok=True)
-        unfinished = target.with_name(f".{target.name}.unfinished")
         # Without indents: a line per time would be most of the file.
-        unfinished.write_text(json.dumps(self.to_dict(), allow_nan=False) + "\n", encoding="utf-8")
-        unfinished.replace(target)
+        write_json(path, self.to_dict())
 
     @classmethod
     def load(cls, path: str | Path) -> Self:
@@ -287,10 +283,7 @@ class ComparisonResult:
             ValueError: the file holds no comparison.
             OSError: it cannot be read.
         """
-        try:
-            return cls.from_dict(json.loads(Path(path).read_text(encoding="utf-8")))
-        except ValueError as cause:  # of JSON and of UTF-8 too
-            raise ValueError(f"{path}: {cause}") from cause
+        return read_json(path, "comparison", cls.from_dict)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, ComparisonResult):

@@ -18,6 +18,7 @@ from ml_pipes.benchmark.samples import Samples
 from ml_pipes.benchmark.scenarios import Outcome
 from ml_pipes.benchmark.stat import RegionStat
 from ml_pipes.benchmark.verdict import Verdict
+from ml_pipes.stats import named_sizes
 
 if TYPE_CHECKING:
     from ml_pipes.benchmark.result import BenchmarkResult
@@ -111,7 +112,7 @@ def _doubts(result: BenchmarkResult) -> Iterator[str]:
 
 def _region_line(region: RegionStat) -> str:
     mean = region.mean_batch_size
-    sizes = ", ".join(f"{count} x {size}" for size, count in _named_sizes(region.batch_sizes))
+    sizes = ", ".join(f"{count} x {size}" for size, count in named_sizes(region.batch_sizes))
     waits = ", ".join(
         f"{name} {ms:.2f}"
         for name, ms in (("mean", region.wait.mean_ms), ("max", region.wait.max_ms))
@@ -119,14 +120,3 @@ def _region_line(region: RegionStat) -> str:
     )
     size = "" if mean is None else f" of {mean:.1f} on average ({sizes})"
     return f"{region.label}: {region.batches} batches{size}" + (f", waits {waits} ms" if waits else "")
-
-
-def _named_sizes(sizes: Mapping[int, int]) -> list[tuple[str, int]]:
-    """Each size and its count; where there are many, those between two powers of two together."""
-    if len(sizes) <= _MOST_SIZES:
-        return [(str(size), sizes[size]) for size in sorted(sizes)]
-    grouped: dict[int, int] = {}
-    for size in sorted(sizes):
-        upper = 1 << (size - 1).bit_length()
-        grouped[upper] = grouped.get(upper, 0) + sizes[size]
-    return [(f"{up // 2 + 1}-{up}" if up > 2 else str(up), count) for up, count in grouped.items()]

@@ -5,13 +5,13 @@ Knows figures, files and text. Knows nothing of how they were measured.
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Self
 
+from ml_pipes.benchmark.files import read_json, write_json
 from ml_pipes.benchmark.parts import READERS, ScenarioFigure, lines_about, part_to_dict
 from ml_pipes.benchmark.plain import plain
 from ml_pipes.benchmark.stat import InvocationStat, InvocationStatDiff, RegionStat, pairs
@@ -184,13 +184,7 @@ class BenchmarkResult:
         Args:
             path: the file; one that is there is replaced.
         """
-        target = Path(path)
-        target.parent.mkdir(parents=True, exist_ok=True)
-        text = json.dumps(self.to_dict(), indent=2, allow_nan=False, ensure_ascii=False)
-        # What is broken off while it writes must not leave half a result behind.
-        unfinished = target.with_name(f".{target.name}.unfinished")
-        unfinished.write_text(text + "\n", encoding="utf-8")
-        unfinished.replace(target)
+        write_json(path, self.to_dict(), indent=2)
 
     @classmethod
     def load(cls, path: str | Path) -> Self:
@@ -200,10 +194,7 @@ class BenchmarkResult:
             ValueError: the file holds no result.
             OSError: it cannot be read.
         """
-        try:
-            return cls.from_dict(json.loads(Path(path).read_text(encoding="utf-8")))
-        except ValueError as cause:  # of JSON and of UTF-8 too
-            raise ValueError(f"{path}: {_said(cause)}") from cause
+        return read_json(path, "benchmark result", cls.from_dict)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, BenchmarkResult):
@@ -245,8 +236,3 @@ class BenchmarkDiff:
 
 def _why(cause: Exception) -> str:
     return f"it has no {cause}" if isinstance(cause, KeyError) else f"{type(cause).__name__}: {cause}"
-
-
-def _said(cause: ValueError) -> str:
-    is_ours = type(cause) is ValueError
-    return str(cause) if is_ours else f"this is no benchmark result, it is not JSON: {cause}"
