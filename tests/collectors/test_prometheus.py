@@ -218,11 +218,48 @@ def test_calls_that_are_missing_are_counted(registry: CollectorRegistry) -> None
     for _ in range(4):
         pipeline(-1)
 
+    told_while_it_hangs = value(registry, "ml_pipes_traces_dropped_total")
     go_on.set()
     collector.flush()
 
+    assert told_while_it_hangs == 3
     assert value(registry, "ml_pipes_calls_total", outcome="ok") == 2
     assert value(registry, "ml_pipes_traces_dropped_total") == 3
+
+
+def test_so_are_those_that_come_after_the_stop_and_there_is_a_count_before_any(
+    registry: CollectorRegistry,
+) -> None:
+    pipeline, collector = traced([abs], registry)
+    before = value(registry, "ml_pipes_traces_dropped_total")
+    pipeline(-1)
+    collector.stop()
+
+    pipeline(-1)
+    pipeline(-1)
+
+    assert before == 0
+    assert value(registry, "ml_pipes_calls_total", outcome="ok") == 1
+    assert value(registry, "ml_pipes_traces_dropped_total") == 2
+
+
+def test_so_are_those_that_a_stop_throws_away(registry: CollectorRegistry) -> None:
+    pipeline, collector = traced([abs], registry)
+    held, go_on = Event(), Event()
+
+    def hold(_: Any) -> None:
+        held.set()
+        assert go_on.wait(10)
+
+    collector._add = hold  # type: ignore[method-assign] # to hold it while more comes
+    pipeline(-1)
+    assert held.wait(10)
+    pipeline(-1)
+
+    collector.stop(0.0)
+    go_on.set()
+
+    assert value(registry, "ml_pipes_traces_dropped_total") == 1
 
 
 def test_without_the_package_the_error_names_the_extra_and_nothing_is_started(

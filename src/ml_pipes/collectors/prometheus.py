@@ -55,7 +55,8 @@ class PrometheusCollector(ConcurrentCollector):
     ``ml_pipes_wait_seconds``                 the wait for a batch to leave, by ``step``
     ``ml_pipes_batch_size``                   items in a batch, by ``step``
     ``ml_pipes_errors_total``                 steps that raised, by ``step`` and ``type``
-    ``ml_pipes_traces_dropped_total``         calls that are missing in all of these: too many came at once
+    ``ml_pipes_traces_dropped_total``         calls that are missing in all of these: too many came at once,
+                                              or after the stop
     ========================================  =======================================================
 
     Each has the label ``pipeline``. A batch, and the steps in it, count once, however many calls were in it.
@@ -82,17 +83,34 @@ class PrometheusCollector(ConcurrentCollector):
         self._children: dict[tuple[Any, ...], Any] = {}
         self._seen: PerRun[bool] = PerRun()
         self._told = 0
+        self._telling = Turnstile()
         super().__init__()
+        # From the start: a counter that first appears with a value has not risen, for whoever watches it.
+        self._child(self._metrics.lost)
+
+    def on_trace(self, trace: InvocationTrace) -> None:
+        # Told at once: a collector that hangs or was stopped collects nothing that could tell it later.
+        if not self._courier.post(trace):
+            self._tell_lost()
+
+    def stop(self, timeout_s: float = 10.0) -> bool:
+        delivered = super().stop(timeout_s)
+        self._tell_lost()
+        return delivered
 
     def _collect(self, trace: InvocationTrace) -> None:
         metrics = self._metrics
         self._child(metrics.calls, _outcome(trace)).inc()
         self._child(metrics.call_seconds).observe(trace.total_duration_s)
         self._add(trace)
-        dropped = self.dropped
-        if dropped != self._told:
+        if self.dropped != self._told:
+            self._tell_lost()
+
+    def _tell_lost(self) -> None:
+        with self._telling.lock:
+            dropped = self.dropped
             # A forked child counts from 0.
-            self._child(metrics.lost).inc(max(0, dropped - self._told))
+            self._child(self._metrics.lost).inc(max(0, dropped - self._told))
             self._told = dropped
 
     def _add(self, run: InvocationTrace) -> None:
@@ -170,5 +188,7 @@ def _make(registry: CollectorRegistry, buckets: tuple[float, ...]) -> _Metrics:
         wait_seconds=histogram("wait_seconds", "Wait for a batch to leave.", "step"),
         batch_size=histogram("batch_size", "Items in a batch.", "step", bounds=_SIZE_BUCKETS),
         errors=counter("errors_total", "Steps that raised.", "step", "type"),
-        lost=counter("traces_dropped_total", "Calls missing in the others: too many came at once."),
+        lost=counter(
+            "traces_dropped_total", "Calls missing in the others: too many came at once, or after the stop."
+        ),
     )
