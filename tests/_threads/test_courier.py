@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
 from threading import Event, Semaphore
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -76,6 +77,26 @@ def test_no_thread_is_made_before_the_first_post(handler: Handler) -> None:
     assert threading.active_count() == before
     assert courier.flush(0.0)
     assert courier.stop(0.0)
+
+
+def test_the_post_that_makes_the_thread_goes_on_before_the_handler_is_called(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    gone_on, order = Event(), list[str]()
+
+    def sleep(_: float) -> None:
+        # A sleep gives the interpreter's lock away; here it lasts until the other thread had it.
+        assert gone_on.wait(PATIENCE_S)
+
+    monkeypatch.setattr("ml_pipes._threads.courier.time", SimpleNamespace(sleep=sleep))
+    courier = Courier(order.append, limit=1, label="polite")
+
+    courier.post("handled")
+    order.append("posted")
+    gone_on.set()
+
+    assert courier.flush(PATIENCE_S)
+    assert order == ["posted", "handled"]
 
 
 def test_while_the_handler_hangs_a_post_returns_and_what_does_not_fit_is_dropped_and_counted(

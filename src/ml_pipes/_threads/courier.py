@@ -29,6 +29,8 @@ _NAP_S: Final = 0.02
 # So it lets others in after so much work. (A sleep of 0 takes the lock again before anybody wakes.)
 _WORK_S: Final = 0.0005
 _PAUSE_S: Final = 0.00002
+# Who makes the thread waits until it runs, and then for that lock: so the thread begins with a sleep.
+_HEAD_START_S: Final = 0.001
 # No more than one line of a kind per courier in this time.
 _LOG_EACH_S: Final = 1.0
 # A wake-up that gets lost with an interrupt only costs time.
@@ -292,6 +294,7 @@ def _work(inbox: _Inbox) -> None:
     """A courier's thread: deliver, nap, and sleep once nothing came during a nap."""
     me = threading.current_thread()
     try:
+        time.sleep(_HEAD_START_S)
         # A child forked on this thread has forgotten it.
         while inbox.thread is me:
             _deliver(inbox)
