@@ -70,6 +70,18 @@ def test_a_failed_step_is_the_last_and_marked_and_its_error_goes_on() -> None:
     assert caught.value.__notes__ == ["in step 1:<lambda>"]
 
 
+def test_half_characters_in_an_errors_text_are_spelt_out_for_those_who_write_it() -> None:
+    def fail(_: Any) -> None:
+        raise OSError("no file caf\udce9.jpg")
+
+    pipeline, collector = traced([fail])
+
+    with pytest.raises(OSError, match="no file"):
+        pipeline(0)
+
+    assert last(collector).spans[0].error_message == r"no file caf\udce9.jpg"
+
+
 def test_the_step_that_drops_says_so() -> None:
     pipeline, collector = traced([lambda value: SHORT_CIRCUIT, lambda value: value])
 

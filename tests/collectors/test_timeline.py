@@ -279,6 +279,19 @@ def test_a_timeline_is_saved_as_its_name_says(tmp_path: Path, name: str) -> None
         assert content.startswith(b"<!DOCTYPE html>")
 
 
+@pytest.mark.parametrize("name", ["t.html", "t.json", "t.json.gz"])
+def test_half_characters_of_a_message_or_a_title_do_not_hinder_a_file(tmp_path: Path, name: str) -> None:
+    timeline = TimelineCollector()
+    failed = StepSpan("0:f", 0.0, 1.0, error=True, error_type="OSError", error_message="caf\udce9.jpg")
+    timeline.on_trace(InvocationTrace([failed], 1.0))
+
+    content = timeline.save(tmp_path / name, title="of caf\udce9").read_bytes()
+
+    if name.endswith(".gz"):
+        content = gzip.decompress(content)
+    assert b"caf\\udce9.jpg" in content
+
+
 def test_a_name_that_says_no_format_is_refused() -> None:
     with pytest.raises(ValueError, match=r"must end in \.html, \.json or \.json\.gz, got 'trace\.txt'"):
         TimelineCollector().save("trace.txt")

@@ -271,7 +271,8 @@ def recorder_kind(config: TracingConfig | None) -> RecorderKind:
 
 def _words(error: BaseException) -> str:
     try:
-        return str(error)
+        # A file name may hold half characters, which no file and no exporter can write.
+        return str(error).encode("utf-8", "backslashreplace").decode()
     except Exception:  # an error that cannot be shown must not become another one
         return "<an error whose text cannot be made>"
 

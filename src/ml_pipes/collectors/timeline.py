@@ -105,7 +105,7 @@ class TimelineCollector(SerialCollector):
         path = Path(path)
         name = path.name.lower()
         if name.endswith((".html", ".htm")):
-            path.write_text(self.to_html(title), encoding="utf-8")
+            path.write_bytes(self.to_html(title).encode("utf-8", "backslashreplace"))
         elif name.endswith(".json.gz"):
             path.write_bytes(gzip.compress(self._json().encode()))
         elif name.endswith(".json"):
