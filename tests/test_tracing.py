@@ -149,6 +149,20 @@ class _Broken:
         raise OSError
 
 
+class _Released:
+    """Such as an array in a file that was closed."""
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        raise RuntimeError
+
+
+class _HoldsReleased:
+    @property
+    def array(self) -> Any:
+        raise ValueError
+
+
 @pytest.mark.parametrize(
     ("value", "shape"),
     [
@@ -161,6 +175,9 @@ class _Broken:
         ((np.zeros((2, 3)), "ab"), "(ndarray[2, 3], str[2])"),
         ((1, 2, 3, 4, 5), "tuple[5]"),
         (_Broken(), "_Broken"),
+        (_Released(), "_Released"),
+        (_HoldsReleased(), "_HoldsReleased"),
+        ((_Released(), 7), "(_Released, int)"),
     ],
 )
 def test_a_value_in_short_is_its_shape_or_its_kind_and_length(value: Any, shape: Any) -> None:

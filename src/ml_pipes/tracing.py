@@ -318,16 +318,16 @@ def freeze_trace(trace: InvocationTrace) -> InvocationTrace:
 
 def shape_of(value: Any) -> tuple[Any, ...] | str:
     """A value in short: an array's shape, also of one that a payload holds; else its kind and length."""
-    for holder in (value, getattr(value, "array", None)):
-        shape = getattr(holder, "shape", None)
-        if isinstance(shape, tuple):
-            return shape
     kind = type(value).__name__
-    if isinstance(value, tuple) and len(value) <= _SHOWN_PARTS:
-        return f"({', '.join(map(_short, value))})"
     try:
+        for holder in (value, getattr(value, "array", None)):
+            shape = getattr(holder, "shape", None)
+            if isinstance(shape, tuple):
+                return shape
+        if isinstance(value, tuple) and len(value) <= _SHOWN_PARTS:
+            return f"({', '.join(map(_short, value))})"
         return f"{kind}[{len(value)}]"
-    except Exception:  # noqa: BLE001 - no length, or one that cannot be told: tracing must not fail a call
+    except Exception:  # noqa: BLE001 - no length, or something that cannot be told: tracing must not fail a call
         return kind
 
 
