@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -343,3 +344,22 @@ def test_a_real_step_that_is_half_as_slow_again_is_found_in_a_few_seconds() -> N
     )
 
     assert result.verdict == "slower"
+
+
+class TestInterruptedWarmUp:
+    @pytest.mark.parametrize("load", [ClosedLoop(1), ClosedLoop(2)])
+    def test_ctrl_c_in_the_first_call_of_all_ends_it(self, load: ClosedLoop, monkeypatch) -> None:
+        calls: list[None] = []
+
+        def interrupted(*given: Any, **about: Any) -> Any:
+            calls.append(None)
+            return replace(measured(*given, **about), interrupted=True)
+
+        name = "sequential" if load == ClosedLoop(1) else "measure"
+        measured = getattr(interleaved, name)
+        monkeypatch.setattr(interleaved, name, interrupted)
+
+        with pytest.raises(KeyboardInterrupt):
+            compare(lambda _: None, lambda _: None, load=load)
+
+        assert len(calls) == 1

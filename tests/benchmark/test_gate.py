@@ -309,12 +309,18 @@ class TestArguments:
             ({"conditions": "fast"}, "not understood"),
             ({"confidence": 0.5}, "above 0.5 and below 1"),
             ({"confidence": 95}, "above 0.5 and below 1"),
+            ({"confidence": "0.9"}, "above 0.5 and below 1"),
             ({"undecided": "maybe"}, 'must be "undecided", "fail" or "pass"'),
         ],
     )
     def test_what_cannot_be_is_refused(self, arguments: dict[str, Any], words: str) -> None:
         with pytest.raises(ValueError, match=words):
             gate(_benchmark(), **{"conditions": "errors <= 0", **arguments})
+
+    @pytest.mark.parametrize("conditions", [None, 5, [5]])
+    def test_a_condition_is_text(self, conditions: Any) -> None:
+        with pytest.raises(TypeError, match="gate: conditions are text"):
+            gate(_benchmark(), conditions)
 
     def test_a_comparison_takes_no_other_baseline(self) -> None:
         with pytest.raises(ValueError, match="has its own baseline"):

@@ -66,6 +66,8 @@ def test_an_absolute_condition_is_read(
         ("p99 <= five ms", "not understood; write one such as"),
         ("p99 <= 1,5 ms", "the unit of p99 is"),
         ("p99 not worse than nan %", "not understood"),
+        ("p99 not worse than 1e999 %", "1e999 is too large for a limit"),
+        ("p99 <= 1e999 s", "1e999 is too large for a limit"),
         ("p99 not worse than 5 % please", "not understood"),
         ("p99 not worse than 5", 'in percent; write "p99 not worse than 5 %"'),
         ("p99 not worse than 5 ms", 'in percent; write "p99 not worse than 5 %"'),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import islice
+from typing import Any
 
 import numpy as np
 import pytest
@@ -35,8 +36,8 @@ def test_a_number_of_calls_is_whole_and_at_least_one(make: type, number: object)
         make(number)
 
 
-@pytest.mark.parametrize("rate", [0.0, -1.0, float("inf"), float("nan")])
-def test_a_rate_is_above_zero(rate: float) -> None:
+@pytest.mark.parametrize("rate", [0.0, -1.0, float("inf"), float("nan"), "5", None, True])
+def test_a_rate_is_a_number_above_zero(rate: Any) -> None:
     with pytest.raises(ValueError, match="rate_per_s must be calls per second, above 0"):
         OpenLoop(rate)
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import pytest
 
@@ -91,3 +93,21 @@ def test_an_outcome_without_a_figure_is_null_in_json() -> None:
 
     assert told["value"] is None
     assert told["verdict"]["valid"] is False
+
+
+@pytest.mark.parametrize(
+    ("make", "words"),
+    [
+        (lambda: Server(rate_per_s=0.0, latency_bound_s=1.0), "rate_per_s must be calls per second"),
+        (lambda: Server(rate_per_s=5.0, latency_bound_s=-1.0), "latency_bound_s must be seconds, above 0"),
+        (lambda: MultiStream(samples_per_query=0), "samples_per_query must be a whole number"),
+        (lambda: OfflineScenario(max_in_flight=0), "max_in_flight must be a whole number"),
+        (lambda: SingleStream(min_duration_s=float("nan")), "min_duration_s must be seconds, 0 or more"),
+        (lambda: SingleStream(max_error_share=5.0), "max_error_share must be a share, 0 to 1"),
+    ],
+)
+def test_a_number_that_cannot_be_is_refused_before_anything_is_measured(
+    make: Callable[[], Scenario], words: str
+) -> None:
+    with pytest.raises(ValueError, match=words):
+        make()

@@ -220,6 +220,9 @@ def _is_sweep(arguments: argparse.Namespace) -> bool:
 def _measured(builder: BenchmarkBuilder, *, verbose: bool) -> list[BenchmarkResult]:
     try:
         return builder.run(verbose)
+    except KeyboardInterrupt:
+        print("interrupted before anything was measured", file=sys.stderr)
+        raise
     except OSError as error:
         if error.filename is None:
             raise

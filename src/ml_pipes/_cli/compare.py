@@ -16,7 +16,7 @@ from ml_pipes._cli.errors import CommandError
 from ml_pipes._cli.interrupts import INTERRUPTED
 from ml_pipes._cli.needs import needing
 from ml_pipes._cli.options import STATUSES, add_command
-from ml_pipes._cli.outputs import check_outputs, save_page
+from ml_pipes._cli.outputs import check_outputs, save_page, write_json
 from ml_pipes._cli.sides import add_sides, is_saved, load_any, load_result, measured, opened
 
 __all__ = ["add_parser", "run", "statistic"]
@@ -60,7 +60,11 @@ def add_parser(commands: Any) -> None:
         metavar="S",
         help="p50 and the like, mean, throughput; the first decides; default: p50 p99 mean throughput",
     )
-    parser.add_argument("--json", metavar="FILE", help="save the comparison, with each call of each block")
+    parser.add_argument(
+        "--json",
+        metavar="FILE",
+        help="save the comparison, with each call of each block; - for standard output, instead of the table",
+    )
     parser.add_argument("--html", metavar="FILE", help="a page with figures, of some 5 MB")
     parser.set_defaults(run=run)
 
@@ -82,8 +86,11 @@ def run(arguments: argparse.Namespace) -> int:
         return 0
     with contextlib.redirect_stdout(sys.stderr), opened(arguments) as sides:
         result, is_interrupted = measured(sides, arguments, arguments.statistics)
-    print(result.to_table())
-    if arguments.json:
+    if arguments.json == "-":
+        write_json("-", result.to_dict())
+    else:
+        print(result.to_table())
+    if arguments.json not in {None, "-"}:
         _save(result, arguments.json)
     if arguments.html:
         save_page(result, arguments.html)

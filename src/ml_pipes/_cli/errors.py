@@ -9,13 +9,4 @@ __all__ = ["CommandError"]
 
 
 class CommandError(Exception):
-    """The user's mistake, in words that say the way out.
-
-    Args:
-        words: the message.
-        status: what the command ends with; 1 unless that has another meaning there.
-    """
-
-    def __init__(self, words: str, status: int = 1) -> None:
-        super().__init__(words)
-        self.status = status
+    """The user's mistake, in words that say the way out."""

@@ -51,5 +51,6 @@ class FileInputs:
             return self._made
 
         make.__signature__ = inspect.signature(factory)  # type: ignore[attr-defined] # it is the factory's face
+        make.__module__ = factory.__module__
         make.__name__, make.__qualname__ = factory.__name__, factory.__qualname__  # type: ignore[attr-defined] # as above
         return PipelineFactory(make)

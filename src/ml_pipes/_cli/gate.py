@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 __all__ = ["add_parser", "run"]
 
-# A wrong condition must not look like one that is not kept.
+# Neither a wrong condition nor a pipeline that breaks must look like a condition that is not kept.
 _MISTAKE = 2
 _EPILOG = """conditions:
   "p99 not worse than 5 %"     than A's; of any percentile, mean, throughput
@@ -67,7 +67,7 @@ def add_parser(commands: Any) -> None:
     parser.add_argument(
         "--json", metavar="FILE", help="the verdicts as JSON; - for standard output, instead of text"
     )
-    parser.set_defaults(run=run)
+    parser.set_defaults(run=run, mistake=_MISTAKE)
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -77,15 +77,8 @@ def run(arguments: argparse.Namespace) -> int:
         The exit status.
 
     Raises:
-        CommandError: something is missing or does not fit; its status is 2.
+        CommandError: something is missing or does not fit.
     """
-    try:
-        return _run(arguments)
-    except CommandError as error:
-        raise CommandError(str(error), status=_MISTAKE) from error
-
-
-def _run(arguments: argparse.Namespace) -> int:
     check_outputs(json_file=arguments.json)
     with needing("benchmark"):
         import ml_pipes.benchmark.gate  # noqa: F401 - before anything of the user's is imported

@@ -9,11 +9,16 @@ import importlib.util
 import json
 import sys
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 from ml_pipes._cli.errors import CommandError
 
-__all__ = ["check_outputs", "save_page", "write_json"]
+__all__ = ["check_outputs", "has_unicode", "save_page", "write_json"]
+
+
+def has_unicode(out: TextIO) -> bool:
+    """Whether all letters can be printed there; else JSON has to escape them in its own way."""
+    return out.encoding.lower().startswith("utf")
 
 
 def write_json(path: str, data: Any) -> None:
@@ -22,12 +27,15 @@ def write_json(path: str, data: Any) -> None:
     Raises:
         CommandError: it cannot be written.
     """
-    text = json.dumps(data, indent=2, ensure_ascii=False, allow_nan=False)
+    text = json.dumps(
+        data, indent=2, ensure_ascii=path == "-" and not has_unicode(sys.stdout), allow_nan=False
+    )
     if path == "-":
         print(text)
         return
     try:
-        Path(path).write_text(f"{text}\n", encoding="utf-8")
+        # Text of bytes that are no UTF-8 has lone surrogates, which are written as JSON's own escapes.
+        Path(path).write_text(f"{text}\n", encoding="utf-8", errors="backslashreplace")
     except OSError as error:
         raise CommandError(f"{path} cannot be written: {error.strerror}") from error
 

@@ -25,6 +25,7 @@ def make_parser() -> argparse.ArgumentParser:
         formatter_class=Help,
     )
     parser.add_argument("--version", action="version", version=f"ml-pipes {ml_pipes.__version__}")
+    parser.set_defaults(mistake=1)  # the exit status of a mistake; a command may say another
     commands = parser.add_subparsers(
         title="commands", required=True, metavar="COMMAND", parser_class=CommandParser
     )

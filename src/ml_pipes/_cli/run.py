@@ -6,13 +6,16 @@ Knows how a pipeline and its inputs are found. Knows nothing of how results look
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
+import sys
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, TextIO
 
 from ml_pipes._cli.errors import CommandError
 from ml_pipes._cli.inputs import chosen_data, file_inputs, one_input
 from ml_pipes._cli.options import STATUSES, add_command, add_config, add_inputs, add_target
+from ml_pipes._cli.outputs import has_unicode
 from ml_pipes._cli.plain import to_json
 from ml_pipes._cli.show import to_text
 from ml_pipes._cli.targets import find_target
@@ -54,6 +57,14 @@ def run(arguments: argparse.Namespace) -> None:
         CommandError: something is missing or does not fit.
         Exception: what the pipeline raised.
     """
+    with contextlib.ExitStack() as stack:
+        out = sys.stdout
+        if arguments.json:  # what the pipeline prints meanwhile is no JSON
+            stack.enter_context(contextlib.redirect_stdout(sys.stderr))
+        _run(arguments, out)
+
+
+def _run(arguments: argparse.Namespace, out: TextIO) -> None:
     args, data_args = config(arguments.arg, "--arg"), config(arguments.data_arg, "--data-arg")
     target = find_target(arguments.pipeline)
     target.check(args, "--arg")
@@ -66,20 +77,22 @@ def run(arguments: argparse.Namespace) -> None:
             fns, name = [give], data.name
         # Read when its turn comes: there may be more files than memory.
         inputs = (one_input(each, name) for each in fns)
-        _print(pipeline, inputs, as_json=arguments.json, is_named=len(fns) > 1)
+        if arguments.json:
+            _print_json(pipeline, inputs, out)
+        else:
+            _print(pipeline, inputs, is_named=len(fns) > 1)
 
 
-def _print(
-    pipeline: Pipeline[Any, Any], inputs: Iterable[tuple[str, Any]], *, as_json: bool, is_named: bool
-) -> None:
-    if as_json:
-        results = [
-            {"input": label, "result": to_json(_result(pipeline, label, value))} for label, value in inputs
-        ]
-        # A line per result: arrays are long enough as they are.
-        lines = (json.dumps(result, ensure_ascii=False, allow_nan=False) for result in results)
-        print("[\n" + ",\n".join(lines) + "\n]")
-        return
+def _print_json(pipeline: Pipeline[Any, Any], inputs: Iterable[tuple[str, Any]], out: TextIO) -> None:
+    results = [
+        {"input": label, "result": to_json(_result(pipeline, label, value))} for label, value in inputs
+    ]
+    # A line per result: arrays are long enough as they are.
+    lines = (json.dumps(result, ensure_ascii=not has_unicode(out), allow_nan=False) for result in results)
+    print("[\n" + ",\n".join(lines) + "\n]", file=out)
+
+
+def _print(pipeline: Pipeline[Any, Any], inputs: Iterable[tuple[str, Any]], *, is_named: bool) -> None:
     for at, (label, value) in enumerate(inputs):
         text = to_text(_result(pipeline, label, value))
         if is_named:

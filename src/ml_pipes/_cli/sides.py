@@ -193,6 +193,9 @@ def measured(
                 progress=progress.tell,
                 **load,
             )
+        except KeyboardInterrupt:
+            print("interrupted before a round was whole", file=sys.stderr)
+            raise
         except Exception as error:
             notes = getattr(error, "__notes__", ())
             if not any("in a comparison" in note for note in notes):

@@ -22,7 +22,14 @@ from ml_pipes.benchmark.runner import Combination, Saving, run_all
 from ml_pipes.benchmark.scenarios import Scenario
 from ml_pipes.benchmark.space import ConfigFilter, ConfigSpace, Point, config_label
 from ml_pipes.benchmark.sweep import combination_label
-from ml_pipes.factory import DataFactory, DataFactoryLike, InputFn, PipelineFactory, PipelineFactoryLike
+from ml_pipes.factory import (
+    DataFactory,
+    DataFactoryLike,
+    Factory,
+    InputFn,
+    PipelineFactory,
+    PipelineFactoryLike,
+)
 from ml_pipes.pipeline import Pipeline
 
 __all__ = ["BenchmarkBuilder"]
@@ -313,9 +320,18 @@ class BenchmarkBuilder:
                 self._maker_of_pipeline(made),
                 self._maker_of_input(data),
                 numbers.setdefault(data.at, len(numbers)),
+                self._made_by(),
             )
             for data, made in pairs
         ]
+
+    def _made_by(self) -> dict[str, str] | None:
+        sources = {"pipeline": self._source, "data": self._data_factory}
+        return {
+            name: f"{source.__module__}:{getattr(source, '__qualname__', '')}"
+            for name, source in sources.items()
+            if isinstance(source, Factory)
+        } or None
 
     def _maker_of_pipeline(self, made: Point) -> Callable[[], Pipeline[Any, Any]]:
         source = self._source

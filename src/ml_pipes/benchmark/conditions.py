@@ -12,6 +12,7 @@ Knows a small grammar. Knows nothing of results.
 
 from __future__ import annotations
 
+import math
 import re
 from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias
@@ -100,7 +101,7 @@ def _relative(text: str, statistic: str, number: str, unit: str) -> Condition:
             f"condition {text!r}: how much worse is said in percent; "
             f'write "{statistic} not worse than {number} %"'
         )
-    limit = float(number) / 100.0
+    limit = _number(text, number) / 100.0
     if limit < 0.0:
         raise ValueError(f"condition {text!r}: the limit must be 0 % or more, got {number} %")
     return Condition(text, statistic, "not worse than", limit, is_share=True)
@@ -116,10 +117,17 @@ def _absolute(text: str, statistic: str, relation: str, number: str, unit: str) 
         right = f"{statistic} {wanted[0]} {number} {unit}".rstrip()
         raise ValueError(f'condition {text!r}: {statistic} is better the {better} it is; write "{right}"')
     scale = _scale(text, statistic, relation, number, unit)
-    limit = float(number) * scale
+    limit = _number(text, number) * scale
     if limit < 0.0:
         raise ValueError(f"condition {text!r}: the limit must be 0 or more, got {number}")
     return Condition(text, statistic, kept, limit, is_share=unit == "%")
+
+
+def _number(text: str, number: str) -> float:
+    value = float(number)
+    if math.isinf(value):
+        raise ValueError(f"condition {text!r}: {number} is too large for a limit, and would let all pass")
+    return value
 
 
 def _scale(text: str, statistic: str, relation: str, number: str, unit: str) -> float:

@@ -27,7 +27,8 @@ def write_json(path: str | Path, data: Mapping[str, Any], indent: int | None = N
     text = json.dumps(data, indent=indent, allow_nan=False, ensure_ascii=False)
     # What is broken off while it writes must not leave half a result behind.
     unfinished = target.with_name(f".{target.name}.unfinished")
-    unfinished.write_text(text + "\n", encoding="utf-8")
+    # A label of bytes that are no UTF-8 has lone surrogates, which are written as JSON's own escapes.
+    unfinished.write_text(text + "\n", encoding="utf-8", errors="backslashreplace")
     unfinished.replace(target)
 
 

@@ -15,8 +15,9 @@ calls decides nothing.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from numbers import Real
 from typing import Any, Final, Literal, TypeAlias
 
 from ml_pipes.benchmark.comparison import ComparisonResult
@@ -134,17 +135,16 @@ def gate(
         undecided: what a condition counts as on which nothing was decided.
 
     Raises:
-        TypeError: a result of another kind.
+        TypeError: a result of another kind, or conditions that are no text.
         ValueError: a condition that is none, none at all, a relative one without a baseline, or another
             argument that cannot be.
     """
-    if not 0.5 < confidence < 1.0:
+    asked: object = confidence
+    if not isinstance(asked, Real) or not 0.5 < float(asked) < 1.0:
         raise ValueError(f"gate: confidence must be above 0.5 and below 1, such as 0.95; got {confidence!r}")
     if undecided not in EXIT_CODES:
         raise ValueError(f'gate: undecided must be "undecided", "fail" or "pass", got {undecided!r}')
-    parsed = [parse_condition(text) for text in ([conditions] if isinstance(conditions, str) else conditions)]
-    if not parsed:
-        raise ValueError('gate: there is no condition; give at least one, such as "p99 not worse than 5 %"')
+    parsed = _parsed(conditions)
     evidence = _evidence(result, baseline)
     checks = tuple(_check(condition, evidence, confidence) for condition in parsed)
     warnings = list(evidence.doubts())
@@ -154,6 +154,15 @@ def gate(
     if failed and not any(condition.statistic == "errors" for condition in parsed):
         warnings.append(f"{failed} of {asked} calls failed, and no condition is about errors")
     return GateResult(checks, tuple(warnings), undecided)
+
+
+def _parsed(conditions: object) -> list[Condition]:
+    texts = [conditions] if isinstance(conditions, str) else conditions
+    if not isinstance(texts, Iterable) or not all(isinstance(text, str) for text in texts):
+        raise TypeError(f"gate: conditions are text, one or a list of them; got {conditions!r}")
+    if parsed := [parse_condition(text) for text in texts]:
+        return parsed
+    raise ValueError('gate: there is no condition; give at least one, such as "p99 not worse than 5 %"')
 
 
 def _evidence(result: ComparisonResult | BenchmarkResult, baseline: BenchmarkResult | None) -> Evidence:

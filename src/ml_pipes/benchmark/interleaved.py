@@ -111,8 +111,6 @@ class Side:
 
     def check(self, samples: Samples) -> None:
         """Raise where nothing can be compared."""
-        if samples.interrupted:
-            raise KeyboardInterrupt
         if not len(samples.latency_s) and self._first_error is not None:
             failed = sum(samples.errors.values())
             self._first_error.add_note(
@@ -236,8 +234,6 @@ class Session:
         samples = self._measured(
             side, load, start - settle, runs=calls, duration_s=self.settings.block_s, warmup=settle
         )
-        if samples.interrupted:
-            raise KeyboardInterrupt
         if not side.blocks:
             side.check(samples)
         side.blocks.append(samples)
@@ -258,10 +254,14 @@ class Session:
             return given(max(0, start + index))
 
         if load == ONE_CALLER:
-            return sequential(side, inputs, runs=runs, duration_s=duration_s, warmup=warmup, clock=clock)
-        return measure(
-            side, inputs, load, runs=runs, duration_s=duration_s, warmup=warmup, limit_s=1e9, clock=clock
-        )
+            samples = sequential(side, inputs, runs=runs, duration_s=duration_s, warmup=warmup, clock=clock)
+        else:
+            samples = measure(
+                side, inputs, load, runs=runs, duration_s=duration_s, warmup=warmup, limit_s=1e9, clock=clock
+            )
+        if samples.interrupted:
+            raise KeyboardInterrupt
+        return samples
 
     def _width(self, seed: int) -> float:
         """Half the first statistic's interval, of the candidate that is least known."""

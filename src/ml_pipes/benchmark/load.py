@@ -9,7 +9,8 @@ import itertools
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, fields
-from math import isfinite
+from math import inf
+from numbers import Real
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -106,7 +107,8 @@ class OpenLoop(Load):
     sees_stalls: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        if not (isfinite(self.rate_per_s) and self.rate_per_s > 0):
+        rate: object = self.rate_per_s
+        if isinstance(rate, bool) or not isinstance(rate, Real) or not 0.0 < float(rate) < inf:
             raise ValueError(
                 f"OpenLoop: rate_per_s must be calls per second, above 0, got {self.rate_per_s!r}"
             )

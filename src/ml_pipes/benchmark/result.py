@@ -26,12 +26,21 @@ if TYPE_CHECKING:
 __all__ = ["BenchmarkDiff", "BenchmarkResult"]
 
 _FIRST_KEYS: Final = ("label", "metadata", "total", "operators")
-_LAST_KEYS: Final = ("environment", "regions", "warmup", "measurement", "inputs", "failures", "error")
+_LAST_KEYS: Final = (
+    "environment",
+    "regions",
+    "warmup",
+    "measurement",
+    "inputs",
+    "made_by",
+    "failures",
+    "error",
+)
 _KNOWN_KEYS: Final = frozenset({*_FIRST_KEYS, *READERS, *_LAST_KEYS})
 # ``load`` is how a result is read from a file.
 _ATTRIBUTES: Final = {"load": "workload"}
 # What no file system takes in a name, and what none should be asked to.
-_NOT_IN_NAMES: Final = re.compile(r'[/\\:*?"<>|\x00-\x1f]')
+_NOT_IN_NAMES: Final = re.compile(r'[/\\:*?"<>|\x00-\x1f\ud800-\udfff]')
 
 
 @dataclass(eq=False, repr=False)
@@ -53,6 +62,7 @@ class BenchmarkResult:
         warmup: calls before, which are in no figure.
         measurement: what was asked for.
         inputs: which inputs were given: ``id``, ``tag`` and ``meta`` of each.
+        made_by: of a sweep, the factories of the ``pipeline`` and of the ``data``, as ``module:name``.
         failures: what calls raised, where the calls themselves were not kept; see :attr:`errors`.
         error: why there are no figures: the type and the words of what was raised.
     """
@@ -71,6 +81,7 @@ class BenchmarkResult:
     warmup: int = field(default=0, kw_only=True)
     measurement: dict[str, Any] | None = field(default=None, kw_only=True)
     inputs: Sequence[dict[str, Any]] = field(default=(), kw_only=True)
+    made_by: dict[str, str] | None = field(default=None, kw_only=True)
     failures: dict[str, int] = field(default_factory=dict, kw_only=True)
     error: str | None = field(default=None, kw_only=True)
     _unknown: dict[str, Any] = field(default_factory=dict, kw_only=True)
@@ -136,6 +147,7 @@ class BenchmarkResult:
             "warmup": self.warmup,
             "measurement": plain(self.measurement),
             "inputs": plain(self.inputs),
+            "made_by": self.made_by,
             "failures": plain(self.failures),
             "error": self.error,
         }
@@ -168,7 +180,11 @@ class BenchmarkResult:
                 },
                 regions=[RegionStat.from_dict(region) for region in data.get("regions") or ()],
                 warmup=int(data.get("warmup") or 0),
-                **{name: data[name] for name in ("environment", "measurement", "error") if name in data},
+                **{
+                    name: data[name]
+                    for name in ("environment", "measurement", "made_by", "error")
+                    if name in data
+                },
                 inputs=list(data.get("inputs") or ()),
                 failures=dict(data.get("failures") or {}),
                 _unknown={key: value for key, value in data.items() if key not in _KNOWN_KEYS},

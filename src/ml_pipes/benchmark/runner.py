@@ -39,6 +39,7 @@ class Combination:
         make_pipeline: makes the pipeline.
         make_input: makes what gives the inputs.
         data: combinations that follow each other with the same number share their inputs.
+        made_by: of the result.
     """
 
     label: str
@@ -46,6 +47,7 @@ class Combination:
     make_pipeline: Callable[[], Pipeline[Any, Any]]
     make_input: Callable[[], InputFn]
     data: int = 0
+    made_by: dict[str, str] | None = None
 
 
 @dataclass(frozen=True)
@@ -54,8 +56,8 @@ class Saving:
 
     Attributes:
         folder: a JSON file per combination is written here, as soon as it is measured.
-        resume: a combination whose file is there, of the same label, configuration and measurement, is not
-            measured again. What the code does is not compared.
+        resume: a combination whose file is there, of the same label, factories, configuration and
+            measurement, is not measured again. What the code does is not compared.
     """
 
     folder: Path
@@ -134,6 +136,7 @@ class _Session:
         is_new = result is None
         if result is None:
             result = self._measured(combination)
+            result.made_by = combination.made_by
         self.results.append(result)
         if is_new and path is not None and not self.is_interrupted:
             result.save(path)
@@ -147,8 +150,9 @@ class _Session:
             kept = BenchmarkResult.load(path)
         except ValueError:
             return None  # broken off, or of something else: it is measured again
-        asked = (combination.label, plain(combination.metadata), plain(self.measurement.to_dict()))
-        is_same = (kept.label, kept.metadata, kept.measurement) == asked
+        asked = (combination.label, combination.made_by, plain(combination.metadata))
+        is_same = (kept.label, kept.made_by, kept.metadata) == asked
+        is_same = is_same and kept.measurement == plain(self.measurement.to_dict())
         return kept if is_same and kept.error is None else None
 
     def _measured(self, combination: Combination) -> BenchmarkResult:

@@ -68,6 +68,9 @@ class Scenario(ABC):
         min_duration_s: what the window lasts, at least.
         max_error_share: failed calls per call, 0 to 1.
         max_drift: see :class:`~ml_pipes.benchmark.verdict.Rules`.
+
+    Raises:
+        ValueError: a number that cannot be.
     """
 
     min_duration_s: float = 10.0
@@ -76,6 +79,11 @@ class Scenario(ABC):
 
     name: ClassVar[str]
     percentile: ClassVar[float | None] = None
+
+    def __post_init__(self) -> None:
+        _check(self, "min_duration_s", "seconds, 0 or more", 0.0 <= self.min_duration_s < math.inf)
+        _check(self, "max_error_share", "a share, 0 to 1", 0.0 <= self.max_error_share <= 1.0)
+        _ = self.load  # whose numbers are checked now, and not when it is measured
 
     @property
     @abstractmethod
@@ -184,6 +192,10 @@ class Server(Scenario):
     name: ClassVar[str] = "Server"
     percentile: ClassVar[float | None] = 0.99
 
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        _check(self, "latency_bound_s", "seconds, above 0", 0.0 < self.latency_bound_s < math.inf)
+
     @property
     def load(self) -> Load:
         return OpenLoop(self.rate_per_s, "poisson", self.seed, self.max_in_flight)
@@ -224,3 +236,10 @@ class OfflineScenario(Scenario):
         if runs is None:
             raise ValueError("Offline: say how many samples there are, runs=")
         return self.outcome(measure(call, inputs, self.load, runs=runs, warmup=warmup, **about))
+
+
+def _check(scenario: Scenario, name: str, wanted: str, fits: bool) -> None:
+    if not fits:
+        raise ValueError(
+            f"{type(scenario).__name__}: {name} must be {wanted}, got {getattr(scenario, name)!r}"
+        )

@@ -64,7 +64,8 @@ def save_report(
     text = report_page(results, title, timeline=timeline)
     target.parent.mkdir(parents=True, exist_ok=True)
     unfinished = target.with_name(f".{target.name}.unfinished")
-    unfinished.write_text(text, encoding="utf-8")
+    # A label of bytes that are no UTF-8 has lone surrogates.
+    unfinished.write_text(text, encoding="utf-8", errors="replace")
     unfinished.replace(target)
     return target
 
