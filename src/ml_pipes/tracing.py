@@ -275,7 +275,7 @@ def _restored(spans: tuple[StepSpan, ...], about: _About) -> InvocationTrace:
 class TraceCollector(ABC):
     """Receives the trace of each run, failed ones too.
 
-    It is called on the thread of the run, after it. What it raises is logged and
+    It is called on the thread of the run, after it. An exception of its own is logged and
     the run's result goes to its caller all the same.
     """
 

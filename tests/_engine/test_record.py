@@ -329,42 +329,16 @@ def test_tracing_with_what_is_no_configuration_is_refused() -> None:
         Pipeline([abs]).set_tracing(CaptureCollector(), "shapes")  # type: ignore[arg-type] # meant to fail
 
 
-def test_a_batch_tells_how_many_callers_it_had_and_a_split_list_shows_each_of_its_batches() -> None:
-    pipeline, collector = traced([Batch(2, timeout=0.0, many=True), lambda items: items, UnBatch()])
+def test_a_long_error_is_cut_in_a_trace() -> None:
+    def fail(value: Any) -> Any:
+        raise ValueError("x" * 10_000)
 
-    pipeline([1, 2, 3])
+    pipeline, collector = traced([fail])
 
-    wait, batch = last(collector).spans
-    assert (wait.label, wait.runs) == ("0:Batch[wait]", ())
-    assert [(run.batch_size, run.participants) for run in batch.runs] == [(2, 1), (1, 1)]
-    assert batch.child_trace is not None
-    assert batch.child_trace.batch_size == 1.5
+    with pytest.raises(ValueError, match="xxx"):
+        pipeline(1)
 
-
-def test_a_batch_that_was_run_again_item_by_item_shows_all_runs() -> None:
-    def model(items: list[int]) -> list[int]:
-        return [1 // item for item in items]
-
-    pipeline, collector = traced([Batch(2, timeout=0.0, many=True, on_error="isolate"), model, UnBatch()])
-
-    with pytest.raises(ZeroDivisionError):
-        pipeline([1, 0])
-
-    runs = last(collector).spans[1].runs
-    assert [(run.batch_size, run.spans[-1].error) for run in runs] == [(2, True), (1, False), (1, True)]
-
-
-def test_a_trace_of_a_batch_does_not_keep_what_its_callers_brought() -> None:
-    class Picture:
-        pass
-
-    pipeline, collector = traced([Batch(2, timeout=0.0), lambda items: [0] * len(items), UnBatch()])
-    picture = Picture()
-    gone = weakref.ref(picture)
-
-    pipeline(picture)
-    del picture
-    gc.collect()
-
-    assert gone() is None
-    assert last(collector).spans[1].runs[0].participants == 1
+    message = last(collector).spans[0].error_message
+    assert message is not None
+    assert message.endswith("xxx… (10,000 characters)")
+    assert len(message) == 2021

@@ -13,12 +13,12 @@ from functools import partial
 from typing import Any, Final, NamedTuple, TypeAlias
 
 from ml_pipes._engine.plan import Step
+from ml_pipes._engine.spans import batch_spans, turn_spans, words
 from ml_pipes._threads.clock import now, thread_id
 from ml_pipes._threads.ticket import Ticket
 from ml_pipes._threads.turns import last_let_in
 from ml_pipes.control import SHORT_CIRCUIT
 from ml_pipes.tracing import (
-    WAIT,
     InvocationTrace,
     StepSpan,
     TracingConfig,
@@ -52,6 +52,7 @@ class _Batch(NamedTuple):
     record: RegionRecord | NoRegion
     items: int
     participants: int
+    own: tuple[int, ...]  # which of the items were the caller's
 
 
 class RegionRecord:
@@ -72,17 +73,21 @@ class RegionRecord:
         """For the runs of one batch alone."""
         return RegionRecord(self._kind)
 
+    def of_batches(self) -> tuple[InvocationTrace, ...]:
+        """The runs that the caller's items were in."""
+        return tuple(run for batch in self.batches for run in batch.record.traces(batch))
+
     def traces(self, batch: _Batch) -> tuple[InvocationTrace, ...]:
-        """The runs of this batch as traces, made once: all members of the batch hold the very same."""
-        # The first run had them all; any more are of a batch that failed and was run item by item.
-        sizes = (batch.items, *[1] * (len(self.runs) - 1))
+        """The runs of this batch that had items of the caller's; all members of one hold the same trace."""
+        # The first run had them all; more are of a batch that failed and was run again, item by item.
+        sizes = ((batch.items, batch.participants), *[(1, 1)] * (len(self.runs) - 1))
         made = self._traces or {
-            None: tuple(
-                run.trace(size, batch.participants) for run, size in zip(self.runs, sizes, strict=False)
-            )
+            None: tuple(run.trace(*size) for run, size in zip(self.runs, sizes, strict=False))
         }
         # Two members may read at once: the first to come decides.
-        return self._traces.setdefault(None, made[None])
+        shared, *alone = self._traces.setdefault(None, made[None]) or (None,)
+        own = [alone[at] for at in batch.own if at < len(alone)]
+        return () if shared is None else (shared, *own)
 
     def run(self, item: int | None, value: Any) -> Recorder | NoRecord:
         """A recorder for one more run of the body, on any thread.
@@ -111,7 +116,9 @@ class RegionRecord:
         # A caller that an interrupt or a deadline took out of a batch does not know how its run goes on.
         if ticket.done:
             self.batches = tuple(
-                _Batch(run.record, run.items, run.participants) for run in ticket.runs if run.settled
+                _Batch(run.record, run.items, run.participants, run.rows_of(ticket))
+                for run in ticket.runs
+                if run.settled
             )
             for batch in self.batches:
                 batch.record.close()
@@ -153,7 +160,7 @@ class Recorder:
         if region is not None:
             self._region = None
             region.end()
-        failure = None if error is None else (type(error).__name__, _words(error))
+        failure = None if error is None else (type(error).__name__, words(error))
         turn_at = last_let_in() if step.takes_turns else None
         self._rows.append((step, started, now(), failure, value is SHORT_CIRCUIT, region, turn_at))
 
@@ -219,13 +226,13 @@ class Recorder:
             error_message=failure and failure[1],
         )
         if turn_at is not None:
-            yield from _turn_spans(plain, turn_at)
+            yield from turn_spans(plain, turn_at)
         elif region is None:
             yield plain
         elif region.times is None:
             yield _region_span(plain, step, region.runs)
         else:
-            yield from _ticket_spans(plain, region, region.times)
+            yield from batch_spans(plain, region.times, region.of_batches())
 
 
 class FullRecorder(Recorder):
@@ -269,14 +276,6 @@ def recorder_kind(config: TracingConfig | None) -> RecorderKind:
     return partial(FullRecorder, config) if config else Recorder
 
 
-def _words(error: BaseException) -> str:
-    try:
-        # A file name may hold half characters, which no file and no exporter can write.
-        return str(error).encode("utf-8", "backslashreplace").decode()
-    except Exception:  # an error that cannot be shown must not become another one
-        return "<an error whose text cannot be made>"
-
-
 def _region_span(plain: StepSpan, step: Step, runs: list[Recorder]) -> StepSpan:
     workers = getattr(step.operator, "max_concurrency", None)
     traces = tuple(run.trace() for run in sorted(runs, key=lambda run: run.item or 0))
@@ -303,53 +302,6 @@ def _counts(step: Step, runs: list[Recorder], on_error: str) -> dict[str, int]:
         counts[kept_as] += failed
         counts["failed"] = failed
     return counts
-
-
-def _turn_spans(plain: StepSpan, turn_at: float) -> Iterator[StepSpan]:
-    """The wait for its turn and the step's own time apart."""
-    came = turn_at >= plain.start_time  # else the turn was an earlier call's, and this one's never came
-    yield _wait_before(plain, turn_at) if came else replace(plain, label=plain.label + WAIT)
-    if came:
-        yield replace(plain, start_time=turn_at, duration_s=plain.end_time - turn_at)
-
-
-def _wait_before(plain: StepSpan, until: float) -> StepSpan:
-    """Until something of the step itself happened nothing can have gone wrong in it."""
-    return StepSpan(
-        plain.label + WAIT,
-        plain.start_time,
-        until - plain.start_time,
-        operator_type=plain.operator_type,
-        thread=plain.thread,
-    )
-
-
-def _ticket_spans(
-    plain: StepSpan, region: RegionRecord, times: tuple[float | None, float | None]
-) -> Iterator[StepSpan]:
-    """A wait and the batch's run apart; the run is one and the same for all who were in the batch."""
-    started_at, ended_at = times
-    if started_at is None:  # the caller stopped waiting
-        yield replace(plain, label=plain.label + WAIT)
-        return
-    yield _wait_before(plain, started_at)
-    runs = tuple(run for batch in region.batches for run in batch.record.traces(batch))
-    # A caller may have stopped waiting while its batch ran: its span ends when it left.
-    ended = plain.end_time if ended_at is None else min(plain.end_time, ended_at)
-    yield replace(
-        plain,
-        start_time=started_at,
-        duration_s=ended - started_at,
-        child_trace=_mean_of_batches(runs),
-        runs=runs,
-    )
-
-
-def _mean_of_batches(runs: tuple[InvocationTrace, ...]) -> InvocationTrace | None:
-    if len(runs) <= 1:
-        return runs[0] if runs else None
-    sizes = [run.batch_size or 0.0 for run in runs]
-    return mean_trace(runs, sum(sizes) / len(sizes))
 
 
 def _type(operator: Any) -> type | None:

@@ -40,6 +40,7 @@ class Run:
     """
 
     __slots__ = (
+        "_owners",
         "ended_at",
         "failed",
         "items",
@@ -65,6 +66,7 @@ class Run:
         self.over = False
         self.record: Any = None
         self.items = self.participants = 0
+        self._owners: tuple[int, ...] = ()
 
     def take(self, row: Row) -> None:
         """One more row."""
@@ -81,6 +83,10 @@ class Run:
             return [self.rows[0].ticket]
         return list(dict.fromkeys([row.ticket for row in self.rows]))
 
+    def rows_of(self, ticket: Ticket) -> tuple[int, ...]:
+        """Which of its rows are this caller's, from 0, where they may have been run one by one."""
+        return tuple(at for at, owner in enumerate(self._owners) if owner == id(ticket))
+
     def work(self, label: str, isolate: bool, tickets: Sequence[Ticket]) -> Any:
         """Run the body on the rows' items; one result each, in order, or whatever the body raises.
 
@@ -93,6 +99,8 @@ class Run:
             runner = apart()
             self.record = runner.record
         self.items, self.participants = len(items), len(tickets)
+        if isolate:  # by number, for a run that holds its tickets would hold itself
+            self._owners = tuple(id(row.ticket) for row in self.rows)
         for ticket in tickets:
             if ticket.started_at is None:
                 ticket.started_at = self.started_at

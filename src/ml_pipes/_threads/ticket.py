@@ -45,6 +45,9 @@ class Served(Protocol):
     items: int
     participants: int
 
+    def rows_of(self, ticket: Ticket) -> tuple[int, ...]:
+        """Which of its rows are this caller's, from 0, where they may have been run one by one."""
+
 
 class Way(Protocol):
     """How a caller goes on after its batch."""
