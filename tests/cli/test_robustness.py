@@ -56,6 +56,14 @@ def test_a_step_that_exits_with_0_does_not_pass_a_gate(write) -> None:
     assert main(["gate", "exits.py", "exits.py", "errors <= 0", *_SHORT]) == 2
 
 
+@pytest.mark.parametrize("callers", ["1", "2"])
+def test_a_step_that_always_exits_is_a_mistake_whoever_calls(callers: str, write, capsys) -> None:
+    write("exits.py", _factory("sys.exit(0)"))
+
+    assert main(["benchmark", "exits.py", "--runs", "5", "--callers", callers]) == 1
+    assert "error: the code that was to be run ended itself: sys.exit(0)" in capsys.readouterr().err
+
+
 def test_a_module_that_raises_is_not_a_condition_that_is_broken(lengths: str, write, capsys) -> None:
     write("raises.py", "raise RuntimeError('not today')")
 

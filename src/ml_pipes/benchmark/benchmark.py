@@ -159,12 +159,12 @@ class _Called:
 
     def __init__(self, pipeline: Pipeline[Any, Any]) -> None:
         self._pipeline = pipeline
-        self._first_error: Exception | None = None
+        self._first_error: Exception | SystemExit | None = None
 
     def __call__(self, value: Any) -> Any:
         try:
             return self._pipeline(value)
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             if self._first_error is None:
                 self._first_error = error
             raise

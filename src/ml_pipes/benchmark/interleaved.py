@@ -99,12 +99,12 @@ class Side:
         self.call_s = 0.0
         self.blocks: list[Samples] = []
         self._call = call
-        self._first_error: Exception | None = None
+        self._first_error: Exception | SystemExit | None = None
 
     def __call__(self, value: Any) -> Any:
         try:
             return self._call(value)
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             if self._first_error is None:
                 self._first_error = error
             raise
