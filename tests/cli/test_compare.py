@@ -143,6 +143,40 @@ def test_a_statistic_that_is_none_is_wrong_usage(lengths: str, wrong: str, capsy
     assert f"must be p50 or another percentile, mean or throughput, got {wrong}" in capsys.readouterr().err
 
 
+def test_ctrl_c_that_the_pipeline_swallows_ends_it_after_the_round(write, capsys) -> None:
+    write(
+        "swallows.py",
+        """
+        import signal
+        from ml_pipes import Pipeline
+        from ml_pipes.factory import data_factory, pipeline_factory
+
+        calls = []
+
+        def step(value):
+            calls.append(value)
+            try:
+                if len(calls) == 1:
+                    signal.raise_signal(signal.SIGINT)
+            except BaseException:
+                pass
+            return value
+
+        @pipeline_factory
+        def make(times=1):
+            return Pipeline([step])
+
+        @data_factory
+        def words():
+            return lambda: ("word", "word", None, None)
+        """,
+    )
+
+    assert main(["compare", "swallows.py", "--arg-b", "times=2", *_SHORT]) == 130
+
+    assert "rounds: 1, " in capsys.readouterr().out
+
+
 def test_ctrl_c_prints_the_rounds_that_are_whole_and_is_status_130(
     lengths: str, write, tmp_path: Path
 ) -> None:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from ml_pipes._cli.errors import CommandError
 from ml_pipes._cli.inputs import chosen_data, file_inputs, prepared_values
-from ml_pipes._cli.interrupts import noting_interrupts
+from ml_pipes._cli.interrupts import Interrupt, noting_interrupts
 from ml_pipes._cli.loads import add_load, load_of
 from ml_pipes._cli.options import add_config, number, whole
 from ml_pipes._cli.targets import Target, find_target
@@ -27,6 +27,7 @@ from ml_pipes.pipeline import Pipeline
 if TYPE_CHECKING:
     from ml_pipes.benchmark import BenchmarkResult, InputFn
     from ml_pipes.benchmark.comparison import ComparisonResult
+    from ml_pipes.benchmark.measure import Progress
 
 __all__ = ["Sides", "add_sides", "is_saved", "load_any", "load_result", "measured", "opened"]
 
@@ -190,7 +191,7 @@ def measured(
                 seed=arguments.seed,
                 max_s=arguments.max_seconds,
                 until=None if arguments.until is None else arguments.until / 100,
-                progress=progress.tell,
+                progress=_ended_by(interrupt, progress.tell),
                 **load,
             )
         except KeyboardInterrupt:
@@ -202,6 +203,17 @@ def measured(
                 raise
             raise CommandError("\n".join([f"{type(error).__name__}: {error}", *notes])) from error
     return result, interrupt.came or result.ended_by == "interrupt"
+
+
+def _ended_by(interrupt: Interrupt, tell: Progress) -> Progress:
+    """What tells how far it is, and ends it where somebody else caught Ctrl-C, as a bare except does."""
+
+    def told(done: int, total: int | None, elapsed_s: float) -> None:
+        if interrupt.came:
+            raise KeyboardInterrupt
+        tell(done, total, elapsed_s)
+
+    return told
 
 
 def _of_files(files: Sequence[str], a: Pipeline[Any, Any], b: Pipeline[Any, Any]) -> list[InputFn]:
