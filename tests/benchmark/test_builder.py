@@ -243,6 +243,8 @@ def test_what_is_missing_or_excludes_something_else_is_said(ask: Callable[[], An
         (lambda: BenchmarkBuilder.factory(3), "takes a callable, got a int"),
         (lambda: BenchmarkBuilder.factory(data_factory(_data)), "is a DataFactory, and a PipelineFactory"),
         (lambda: _builder().pipeline_config(sise=1).run(), "pipeline_config: unknown config key 'sise'"),
+        (lambda: _builder().pipeline_config(sise=1).plan(), "pipeline_config: unknown config key 'sise'"),
+        (lambda: _builder().pipeline_config(sise=1).grid(), "pipeline_config: unknown config key 'sise'"),
         (lambda: _builder().data_config_axis("m", 1).run(), "data_config: unknown config key 'm'"),
         (lambda: _builder().runs(1.5).run(), "runs must be a whole number"),
     ],

@@ -211,10 +211,12 @@ class BenchmarkBuilder:
 
     def plan(self) -> str:
         """How many combinations there are, and which; raises as :meth:`run`."""
+        self._checked()
         return plan_text(self._cells(), self._axes())
 
     def grid(self) -> str:
         """Which combinations there are: of two axes a grid; raises as :meth:`run`."""
+        self._checked()
         return grid_text(self._cells(), self._axes())
 
     def run(self, verbose: bool = True) -> list[BenchmarkResult]:
@@ -230,8 +232,7 @@ class BenchmarkBuilder:
             TypeError: a configuration does not fit its factory.
             KeyboardInterrupt: nothing was measured yet.
         """
-        measurement = self._measurement()
-        combinations = self._combinations()
+        measurement, combinations = self._checked()
         if verbose:
             sys.stdout.write(f"{self.plan()}\n")
         return run_all(
@@ -241,6 +242,10 @@ class BenchmarkBuilder:
             stop_on_error=self._stop_on_error,
             progress=progress_for(len(combinations), verbose=verbose),
         )
+
+    def _checked(self) -> tuple[MeasurementConfig, list[Combination]]:
+        """How to measure, and what; it raises before anything is made."""
+        return self._measurement(), self._combinations()
 
     def _ask(self, **asked: Any) -> Self:
         self._asked.update(asked)
