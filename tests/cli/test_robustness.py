@@ -133,3 +133,17 @@ def test_a_terminal_without_the_labels_letters_does_not_cost_the_result(lengths:
 
     assert ended.returncode == 0
     assert ended.stdout.startswith("\\u2603\n")
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ('{"kind": "comparison", "labels": 5}', "error: a.json: this is no comparison"),
+        ("[]", "error: a.json: this is no benchmark result: it is a list of 0; "),
+    ],
+)
+def test_a_file_that_cannot_be_judged_is_called_what_it_is(text: str, said: str, write, capsys) -> None:
+    write("a.json", text)
+
+    assert main(["gate", "a.json", "p50 <= 1 s"]) == 2
+    assert capsys.readouterr().err.startswith(said)

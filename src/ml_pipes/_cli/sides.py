@@ -127,11 +127,14 @@ def load_any(path: str) -> BenchmarkResult | ComparisonResult:
 
     try:
         data = json.loads(Path(path).read_text("utf-8"))
-        if isinstance(data, dict) and data.get("kind") == "comparison":
-            return ComparisonResult.from_dict(data)
     except (OSError, ValueError):
-        pass  # the other kind says what is wrong
-    return load_result(path)
+        return load_result(path)  # which says what is wrong
+    if not isinstance(data, dict) or data.get("kind") != "comparison":
+        return load_result(path)
+    try:
+        return ComparisonResult.from_dict(data)
+    except ValueError as error:
+        raise CommandError(f"{path}: {error}") from error
 
 
 @contextmanager

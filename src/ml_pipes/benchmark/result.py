@@ -191,7 +191,7 @@ class BenchmarkResult:
             )
         except (KeyError, TypeError, ValueError, AttributeError) as cause:
             raise ValueError(
-                f"this is no benchmark result: {_why(cause)}; one is an object with {', '.join(_FIRST_KEYS)}"
+                f"this is no benchmark result: {_why(cause, data)}; one is an object with {', '.join(_FIRST_KEYS)}"
             ) from cause
 
     def save(self, path: str | Path) -> None:
@@ -250,5 +250,7 @@ class BenchmarkDiff:
         return f"BenchmarkDiff({self.baseline.label!r} -> {self.candidate.label!r})"
 
 
-def _why(cause: Exception) -> str:
+def _why(cause: Exception, data: object) -> str:
+    if isinstance(data, list):  # as a sweep is printed
+        return f"it is a list of {len(data)}"
     return f"it has no {cause}" if isinstance(cause, KeyError) else f"{type(cause).__name__}: {cause}"
