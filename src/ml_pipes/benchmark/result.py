@@ -190,8 +190,9 @@ class BenchmarkResult:
                 _unknown={key: value for key, value in data.items() if key not in _KNOWN_KEYS},
             )
         except (KeyError, TypeError, ValueError, AttributeError) as cause:
+            keys = ", ".join(_FIRST_KEYS)
             raise ValueError(
-                f"this is no benchmark result: {_why(cause, data)}; one is an object with {', '.join(_FIRST_KEYS)}"
+                f"this is no benchmark result: {_why(cause, data)}; one is an object with {keys}"
             ) from cause
 
     def save(self, path: str | Path) -> None:
