@@ -7,19 +7,17 @@ them.
 from __future__ import annotations
 
 import gc
-import sys
 from types import TracebackType
 from typing import Final, Self
 
 from ml_pipes.benchmark.collector import BenchmarkCollector
+from ml_pipes.benchmark.heap import may_freeze
 
 __all__ = ["Backlog"]
 
 # Some 100 MB.
 _MOST: Final = 50_000
 _TWO: Final = 2
-# CPython 3.12 freezes a few hundred by itself; a program that freezes has tens of thousands.
-_FROZEN_BY_PYTHON: Final = 1000
 
 
 class Backlog:
@@ -44,10 +42,8 @@ class Backlog:
         self._young = 0
 
     def __enter__(self) -> Self:
-        # What others froze stays frozen; without the GIL, freezing goes through all objects there are.
-        is_free = not getattr(sys, "_is_gil_enabled", lambda: True)()
         self._young = gc.get_threshold()[0] // 2
-        self._freezes = gc.isenabled() and gc.get_freeze_count() < _FROZEN_BY_PYTHON and not is_free
+        self._freezes = may_freeze()
         return self
 
     def __exit__(

@@ -16,6 +16,7 @@ import numpy as np
 from ml_pipes._threads.clock import Clock
 from ml_pipes.benchmark.comparison import ComparisonResult, EndedBy, Round
 from ml_pipes.benchmark.environment import environment
+from ml_pipes.benchmark.heap import old_set_aside
 from ml_pipes.benchmark.load import ClosedLoop, Load, Offline, OpenLoop, Queries
 from ml_pipes.benchmark.measure import Call, Progress, measure
 from ml_pipes.benchmark.ratios import StatisticName, block_of, fraction_of, paired_ratio
@@ -146,8 +147,10 @@ class Session:
         about = environment()
         began_s = self.clock.now()
         try:
-            self._warm_up()
-            ended_by = self._rounds(np.random.default_rng(seed), began_s, self._block_calls(began_s), seed)
+            with old_set_aside():
+                self._warm_up()
+                block_calls = self._block_calls(began_s)
+                ended_by = self._rounds(np.random.default_rng(seed), began_s, block_calls, seed)
         except KeyboardInterrupt:
             ended_by = "interrupt"
         whole = min(len(side.blocks) for side in self.sides)
