@@ -178,13 +178,14 @@ class Recorder:
 
     def went_through(self, steps: int) -> bool:
         """It did so many steps, and ended with a result."""
-        return len(self._rows[: self._count]) >= steps and not self.failed and not self.dropped
+        count = len(self._rows) if self._count is None else self._count
+        return count >= steps and not self.failed and not self.dropped
 
     @property
     def _last(self) -> _Row | None:
         """The newest row that belongs to the trace."""
-        rows = self._rows[: self._count]
-        return rows[-1] if rows else None
+        count = len(self._rows) if self._count is None else self._count
+        return self._rows[count - 1] if count else None
 
     def freeze(self) -> None:
         """No later step of this run belongs to the trace; who comes first decides."""
@@ -199,10 +200,12 @@ class Recorder:
 
     def trace(self, batch_size: float | None = None, participants: int | None = None) -> InvocationTrace:
         """The run as a trace, in which nothing changes any more."""
-        self.close()
-        last = self._last
-        ended = self._started if last is None else last[2]
+        if self._count is None:
+            self._count = len(self._rows)
+        if self._regions is not None:
+            self.close()
         started = self._started
+        ended = self._rows[self._count - 1][2] if self._count else started
         return InvocationTrace.later(
             self._spans,
             (ended - started, batch_size, None, started, self._thread, self.item, participants),
