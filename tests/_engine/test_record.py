@@ -10,6 +10,7 @@ from threading import Barrier, Event
 from typing import Any
 
 import pytest
+from tests.traced import last, traced
 
 from ml_pipes._threads.clock import SystemClock
 from ml_pipes.collectors import CaptureCollector
@@ -27,19 +28,6 @@ from ml_pipes.standard import (
     UnBatch,
 )
 from ml_pipes.tracing import InvocationTrace, TraceCollector, TracingConfig
-
-
-def traced(
-    operators: list[Any], config: TracingConfig | None = None
-) -> tuple[Pipeline[Any, Any], CaptureCollector]:
-    collector, pipeline = CaptureCollector(), Pipeline[Any, Any](operators)
-    pipeline.set_tracing(collector, config)
-    return pipeline, collector
-
-
-def last(collector: CaptureCollector) -> InvocationTrace:
-    assert collector.last_trace is not None
-    return collector.last_trace
 
 
 def test_a_span_per_step_in_order_within_the_total() -> None:

@@ -7,22 +7,11 @@ import weakref
 from typing import Any
 
 import pytest
+from tests.traced import last, traced
 
-from ml_pipes.collectors import CaptureCollector
 from ml_pipes.core import Pipeline
 from ml_pipes.standard import Batch, UnBatch
 from ml_pipes.tracing import InvocationTrace, TraceCollector
-
-
-def traced(operators: list[Any]) -> tuple[Pipeline[Any, Any], CaptureCollector]:
-    collector, pipeline = CaptureCollector(), Pipeline[Any, Any](operators)
-    pipeline.set_tracing(collector)
-    return pipeline, collector
-
-
-def last(collector: CaptureCollector) -> InvocationTrace:
-    assert collector.last_trace is not None
-    return collector.last_trace
 
 
 def test_a_batch_tells_how_many_callers_it_had_and_a_split_list_shows_each_of_its_batches() -> None:

@@ -6,24 +6,13 @@ from threading import Event
 from typing import Any
 
 import pytest
+from tests.traced import last, traced
 
 from ml_pipes._threads.turns import let_in
 from ml_pipes._threads.turnstile import Turnstile
-from ml_pipes.collectors import CaptureCollector
 from ml_pipes.core import Pipeline
 from ml_pipes.errors import DeadlineExceeded
 from ml_pipes.tracing import InvocationTrace, TraceCollector
-
-
-def traced(operators: list[Any]) -> tuple[Pipeline[Any, Any], CaptureCollector]:
-    collector, pipeline = CaptureCollector(), Pipeline[Any, Any](operators)
-    pipeline.set_tracing(collector)
-    return pipeline, collector
-
-
-def last(collector: CaptureCollector) -> InvocationTrace:
-    assert collector.last_trace is not None
-    return collector.last_trace
 
 
 class Gated:

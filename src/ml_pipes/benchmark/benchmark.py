@@ -12,6 +12,7 @@ from dataclasses import replace
 from typing import Any
 
 from ml_pipes.benchmark.backlog import Backlog
+from ml_pipes.benchmark.called import Called
 from ml_pipes.benchmark.collector import BenchmarkCollector
 from ml_pipes.benchmark.config import MeasurementConfig
 from ml_pipes.benchmark.environment import environment
@@ -91,7 +92,7 @@ class Benchmark:
         is_counted = config.duration_s is None and config.scenario is None
         calls = config.runs + config.warmup if is_counted else None
         given = prepared(self.input_fn, calls)
-        collector, called = BenchmarkCollector(config), _Called(self.pipeline)
+        collector, called = BenchmarkCollector(config), Called(self.pipeline)
 
         def input_at(index: int) -> Any:
             backlog.settle()  # between two calls: no call has to pay for it
@@ -100,7 +101,7 @@ class Benchmark:
         tracing = _tracing(self.pipeline, collector if config.steps else None)
         with _watching(config.hardware) as watch, Backlog(collector) as backlog, tracing:
             samples = self._samples(called, input_at, progress)
-        called.check(samples)
+        _check(called, samples)
         result = self._result(samples, collector, given)
         if config.scenario is not None:
             outcome = config.scenario.outcome(samples)
@@ -154,31 +155,14 @@ class Benchmark:
         return result
 
 
-class _Called:
-    """The pipeline, and the first error that came of it."""
-
-    def __init__(self, pipeline: Pipeline[Any, Any]) -> None:
-        self._pipeline = pipeline
-        self._first_error: Exception | SystemExit | None = None
-
-    def __call__(self, value: Any) -> Any:
-        try:
-            return self._pipeline(value)
-        except (Exception, SystemExit) as error:
-            if self._first_error is None:
-                self._first_error = error
-            raise
-
-    def check(self, samples: Samples) -> None:
-        """Raise where there is nothing to report."""
-        if len(samples.latency_s):
-            return
-        if samples.interrupted:
-            raise KeyboardInterrupt
-        if self._first_error is not None:
-            failed = sum(samples.errors.values())
-            self._first_error.add_note(f"in a benchmark: none of its {failed} calls succeeded")
-            raise self._first_error
+def _check(called: Called, samples: Samples) -> None:
+    """Raise where there is nothing to report."""
+    if len(samples.latency_s):
+        return
+    if samples.interrupted:
+        raise KeyboardInterrupt
+    failed = sum(samples.errors.values())
+    called.raise_first_error(f"in a benchmark: none of its {failed} calls succeeded")
 
 
 @contextmanager

@@ -14,6 +14,7 @@ from typing import Any, Final
 import numpy as np
 
 from ml_pipes._threads.clock import Clock
+from ml_pipes.benchmark.called import Called
 from ml_pipes.benchmark.comparison import ComparisonResult, EndedBy, Round
 from ml_pipes.benchmark.environment import environment
 from ml_pipes.benchmark.heap import old_set_aside
@@ -76,7 +77,7 @@ class Settings:
             raise ValueError("compare: without a warm-up nothing tells how long a call is; give block_calls=")
 
 
-class Side:
+class Side(Called):
     """What is called, its blocks of calls, and the first error that came of it.
 
     Args:
@@ -95,29 +96,19 @@ class Side:
     def __init__(self, call: Call, label: str) -> None:
         if not callable(call):
             raise TypeError(f"compare: {label} must be a pipeline or a function, got a {type(call).__name__}")
+        super().__init__(call)
         self.label = label
         self.warmup = 0
         self.call_s = 0.0
         self.blocks: list[Samples] = []
-        self._call = call
-        self._first_error: Exception | SystemExit | None = None
-
-    def __call__(self, value: Any) -> Any:
-        try:
-            return self._call(value)
-        except (Exception, SystemExit) as error:
-            if self._first_error is None:
-                self._first_error = error
-            raise
 
     def check(self, samples: Samples) -> None:
         """Raise where nothing can be compared."""
-        if not len(samples.latency_s) and self._first_error is not None:
+        if not len(samples.latency_s):
             failed = sum(samples.errors.values())
-            self._first_error.add_note(
+            self.raise_first_error(
                 f"in a comparison: none of the first {failed} calls of {self.label} succeeded"
             )
-            raise self._first_error
 
 
 @dataclass
