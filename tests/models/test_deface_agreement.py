@@ -27,6 +27,8 @@ COUNTS = {
     "astronaut.png": 1,
     "camera.png": 1,
     "chelsea.png": 0,
+    "coffee.png": 0,
+    "rocket.jpg": 0,
     "bus.jpg": 2,
     "zidane.jpg": 2,
     "astronaut, mirrored": 1,
